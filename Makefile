@@ -1,0 +1,118 @@
+# Makefile
+#	  Build, install and test roaring64 with PGXS.
+#
+#	make, make install, make installcheck, make clean
+#		as for any extension; PG_CONFIG=... names the server to build for
+#	make demo, make test, make sanitize
+#		on a bare Debian machine: install what is missing, then run on a
+#		private server that is removed afterwards
+#
+# Overridable: PG_CONFIG, PKG_CONFIG, ROARING_CFLAGS, ROARING_LIBS,
+# ROARING_SONAME, and WERROR= to let warnings pass.
+
+all:
+
+# Where this Makefile is; the build may happen elsewhere (VPATH).
+top := $(or $(VPATH),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
+
+EXTENSION = roaring64
+MODULE_big = roaring64
+DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*.sql)))
+SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
+SOURCES = $(foreach dir,$(SOURCE_DIRS),$(sort $(wildcard $(top)/$(dir)/*.c)))
+ALL_HEADERS = $(wildcard $(top)/src/*.h $(top)/src/*/*.h)
+OBJS = $(patsubst $(top)/%.c,%.o,$(SOURCES))
+
+# Expected output lies in expected/: pg_regress looks for it below the output
+# directory (to 15) or --expecteddir (from 16), and both are "." by default.
+# The isolation tester writes to output_iso unless told otherwise.
+REGRESS = $(sort $(notdir $(basename $(wildcard $(top)/test/sql/*.sql))))
+REGRESS_OPTS = --inputdir=$(top)/test
+ISOLATION = $(sort $(notdir $(basename $(wildcard $(top)/test/specs/*.spec))))
+ISOLATION_OPTS = --inputdir=$(top)/test --outputdir=.
+PROVE_TESTS = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/test/t/*.pl)))
+TAP_TESTS = $(if $(PROVE_TESTS),1)
+
+PG_CONFIG ?= pg_config
+PKG_CONFIG ?= pkg-config
+
+# Warnings that PostgreSQL's own headers survive, beyond those of PGXS.
+WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers -Wstrict-prototypes \
+	-Wold-style-definition -Wwrite-strings
+WERROR ?= -Werror
+
+# These goals compile nothing here, so they need not find CRoaring, and those
+# of the first line not even PostgreSQL.
+BARE_GOALS = install-deps demo test sanitize
+OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck
+GOALS := $(or $(MAKECMDGOALS),all)
+
+ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
+
+ifeq ($(origin ROARING_LIBS),undefined)
+ifneq ($(shell $(PKG_CONFIG) --atleast-version=4 roaring 2>&1 && echo yes),yes)
+$(error CRoaring 4 or newer was not found by "$(PKG_CONFIG) roaring" \
+(it has: $(or $(shell $(PKG_CONFIG) --modversion roaring 2>/dev/null),none)). \
+On Debian, tools/install-deps installs it; elsewhere set PKG_CONFIG_PATH, or \
+ROARING_CFLAGS and ROARING_LIBS)
+endif
+ROARING_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags roaring)
+ROARING_LIBS := $(shell $(PKG_CONFIG) --libs roaring)
+endif
+
+# The module is not linked with CRoaring but opens it by this name when it is
+# loaded: see src/portable/kernels.c.
+ifeq ($(origin ROARING_SONAME),undefined)
+ROARING_SONAME := $(shell $(top)/tools/roaring-soname $(CC) $(ROARING_LIBS))
+ifeq ($(ROARING_SONAME),)
+$(error no shared CRoaring library was found with "$(ROARING_LIBS)")
+endif
+endif
+
+endif
+
+# In CPPFLAGS, because bitcode is compiled with these and not with CFLAGS.
+PG_CPPFLAGS = -I$(top)/src $(patsubst -I%,-isystem %,$(ROARING_CFLAGS)) \
+	-DROARING_SONAME='"$(ROARING_SONAME)"'
+PG_CFLAGS = -std=gnu11 $(WARNINGS) $(WERROR)
+
+# The version script hides all but what the server looks up, which PGXS does
+# from 16 on only.  -Bsymbolic keeps calls within the module in the module, as
+# another may export a function of the same name.  A library directory that
+# the user gave with -Wl,-rpath is searched when CRoaring is opened.
+VERSION_SCRIPT = $(top)/src/roaring64.map
+SHLIB_LINK = $(if $(filter linux freebsd netbsd openbsd,$(PORTNAME)),\
+	-Wl$(comma)--version-script=$(VERSION_SCRIPT) -Wl$(comma)-Bsymbolic) \
+	$(filter -Wl%,$(ROARING_LIBS)) $(if $(filter linux,$(PORTNAME)),-ldl)
+comma = ,
+
+ifneq ($(filter-out $(BARE_GOALS),$(GOALS)),)
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(PGXS),)
+$(error "$(PG_CONFIG) --pgxs" gives nothing: install the server's development \
+files, or set PG_CONFIG)
+endif
+include $(PGXS)
+
+$(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS) | $(SOURCE_DIRS)
+$(shlib): $(VERSION_SCRIPT)
+
+# Only a build elsewhere lacks them.
+$(SOURCE_DIRS):
+	$(MKDIR_P) $@
+endif
+
+.PHONY: all install-deps demo test sanitize
+
+install-deps:
+	@$(top)/tools/install-deps
+
+demo: install-deps
+	@$(top)/tools/private-server tools/demo.sh
+
+test:
+	@$(top)/test/run
+
+sanitize: install-deps
+	@$(top)/test/run-unit --sanitize

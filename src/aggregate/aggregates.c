@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ *
+ * aggregates.c
+ *	  Transition, combine and final functions of the aggregates.
+ *
+ * The transition state is a roaring64 like any other, so aggregation can be
+ * split among workers and servers, which exchange it as a value.  Between two
+ * calls it is an expanded object below the aggregate's context, which the
+ * executor passes on without copying it.
+ *
+ * All transition functions take a NULL state for the start and ignore NULL
+ * inputs; with nothing but those the state stays NULL.
+ *
+ * src/aggregate/aggregates.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "type/expanded.h"
+
+/* The context that the state lives in; only the executor has one. */
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("aggregate support function called outside an aggregate")));
+	return context;
+}
+
+/* The state to change, new and empty if there is none yet. */
+static ExpandedRoaring64 *
+get_state(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+
+	if (PG_ARGISNULL(0))
+		return roaring64_new_expanded(context);
+	return roaring64_expand(PG_GETARG_DATUM(0), context);
+}
+
+/* What a transition function returns for a NULL input: the state as it is. */
+static Datum
+keep_state(FunctionCallInfo fcinfo)
+{
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* roaring64_agg_transfn(state, bigint): adds an element. */
+PG_FUNCTION_INFO_V1(roaring64_agg_transfn);
+Datum
+roaring64_agg_transfn(PG_FUNCTION_ARGS)
+{
+	ExpandedRoaring64 *state;
+
+	if (PG_ARGISNULL(1))
+		return keep_state(fcinfo);
+	state = get_state(fcinfo);
+	r64_accumulate(&state->acc, PG_GETARG_INT64(1));
+	return ExpandedRoaring64GetDatum(state);
+}
+
+/*
+ * roaring64_agg_array_transfn(state, bigint[]): adds the elements of an
+ * array, of which none may be NULL.
+ */
+PG_FUNCTION_INFO_V1(roaring64_agg_array_transfn);
+Datum
+roaring64_agg_array_transfn(PG_FUNCTION_ARGS)
+{
+	ExpandedRoaring64 *state;
+	int64	   *values;
+	int			n;
+
+	if (PG_ARGISNULL(1))
+		return keep_state(fcinfo);
+	values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
+	state = get_state(fcinfo);
+	for (int i = 0; i < n; i++)
+		r64_accumulate(&state->acc, values[i]);
+	return ExpandedRoaring64GetDatum(state);
+}
+
+/* roaring64_agg_range_transfn(state, int8range): adds a range's integers. */
+PG_FUNCTION_INFO_V1(roaring64_agg_range_transfn);
+Datum
+roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
+{
+	ExpandedRoaring64 *state;
+	int64		lo;
+	int64		hi;
+
+	if (PG_ARGISNULL(1))
+		return keep_state(fcinfo);
+	(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	state = get_state(fcinfo);
+	r64_accumulator_combine_range(&state->acc, R64_OR, lo, hi);
+	return ExpandedRoaring64GetDatum(state);
+}
+
+/*
+ * Combines the state with a set.  The first set is taken as it is, so that
+ * the same serves operations of which the empty set is not the neutral one.
+ */
+static Datum
+combine_state(FunctionCallInfo fcinfo, r64_op op)
+{
+	ExpandedRoaring64 *state;
+	r64_set		s;
+
+	if (PG_ARGISNULL(1))
+		return keep_state(fcinfo);
+	s = PG_GETARG_ROARING64(1);
+	state = get_state(fcinfo);
+	r64_accumulator_combine(&state->acc, PG_ARGISNULL(0) ? R64_OR : op, &s);
+	return ExpandedRoaring64GetDatum(state);
+}
+
+/* roaring64_or_agg_transfn(state, roaring64): union. */
+PG_FUNCTION_INFO_V1(roaring64_or_agg_transfn);
+Datum
+roaring64_or_agg_transfn(PG_FUNCTION_ARGS)
+{
+	return combine_state(fcinfo, R64_OR);
+}
+
+/* roaring64_and_agg_transfn(state, roaring64): intersection. */
+PG_FUNCTION_INFO_V1(roaring64_and_agg_transfn);
+Datum
+roaring64_and_agg_transfn(PG_FUNCTION_ARGS)
+{
+	return combine_state(fcinfo, R64_AND);
+}
+
+/* roaring64_xor_agg_transfn(state, roaring64): symmetric difference. */
+PG_FUNCTION_INFO_V1(roaring64_xor_agg_transfn);
+Datum
+roaring64_xor_agg_transfn(PG_FUNCTION_ARGS)
+{
+	return combine_state(fcinfo, R64_XOR);
+}
+
+/*
+ * roaring64_cardinality_finalfn(state) returns bigint: how many elements;
+ * 0 if there was no input.
+ */
+PG_FUNCTION_INFO_V1(roaring64_cardinality_finalfn);
+Datum
+roaring64_cardinality_finalfn(PG_FUNCTION_ARGS)
+{
+	r64_set		s;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(0);
+	s = PG_GETARG_ROARING64(0);
+	PG_RETURN_INT64((int64) r64_cardinality(&s));
+}

@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between the PostgreSQL versions we build on.
+ *
+ * The only file that looks at PG_VERSION_NUM.
+ *
+ * src/compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROARING64_COMPAT_H
+#define ROARING64_COMPAT_H
+
+#if PG_VERSION_NUM < 140000
+#error "roaring64 needs PostgreSQL 14 or newer"
+#endif
+
+/*
+ * Soft errors came with 16.  Before it, an input function can only throw.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#else
+#define ereturn(context, dummy_value, ...) \
+	do { \
+		(void) (context); \
+		ereport(ERROR, __VA_ARGS__); \
+		return dummy_value; \
+	} while (0)
+#endif
+
+/* varatt.h was split from postgres.h in 16. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* fmgr.h declares the initialisation hook from 16 on. */
+#if PG_VERSION_NUM < 160000
+extern PGDLLEXPORT void _PG_init(void);
+#endif
+
+/* Claiming a prefix of setting names was called otherwise before 15. */
+#if PG_VERSION_NUM >= 150000
+#define roaring64_reserve_settings(prefix) MarkGUCPrefixReserved(prefix)
+#else
+#define roaring64_reserve_settings(prefix) EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/* Making a range can fail softly from 16 on; ours never fails. */
+#if PG_VERSION_NUM >= 160000
+#define roaring64_range_serialize(typcache, lower, upper) \
+	range_serialize(typcache, lower, upper, false, NULL)
+#else
+#define roaring64_range_serialize(typcache, lower, upper) \
+	range_serialize(typcache, lower, upper, false)
+#endif
+
+#endif							/* ROARING64_COMPAT_H */

@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * kernels.h
+ *	  The CRoaring functions that the engine calls, as a table.
+ *
+ * CRoaring is called through pointers, never by name.  PostgreSQL loads
+ * modules RTLD_GLOBAL, so a name like array_container_union in our module
+ * would bind to whichever loaded library exports it first, and pg_roaringbitmap
+ * exports all of them from a CRoaring of its own.
+ *
+ * All of these are called with container structs on the stack that point into
+ * the caller's buffers, sized so that no kernel ever needs to allocate.
+ *
+ * src/portable/kernels.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_KERNELS_H
+#define R64_KERNELS_H
+
+#include <roaring/bitset_util.h>
+#include <roaring/containers/array.h>
+#include <roaring/containers/bitset.h>
+#include <roaring/containers/mixed_andnot.h>
+#include <roaring/containers/mixed_intersection.h>
+#include <roaring/containers/mixed_subset.h>
+#include <roaring/containers/run.h>
+
+#include "format.h"
+
+#define R64_KERNELS(K) \
+	K(array_bitset_container_andnot) \
+	K(array_bitset_container_intersect) \
+	K(array_bitset_container_intersection) \
+	K(array_bitset_container_intersection_cardinality) \
+	K(array_container_andnot) \
+	K(array_container_intersect) \
+	K(array_container_intersection) \
+	K(array_container_intersection_cardinality) \
+	K(array_container_is_subset) \
+	K(array_container_is_subset_bitset) \
+	K(array_container_is_subset_run) \
+	K(array_container_number_of_runs) \
+	K(array_container_union) \
+	K(array_container_xor) \
+	K(array_run_container_andnot) \
+	K(array_run_container_intersect) \
+	K(array_run_container_intersection) \
+	K(array_run_container_intersection_cardinality) \
+	K(bitset_clear_list) \
+	K(bitset_container_and) \
+	K(bitset_container_and_justcard) \
+	K(bitset_container_andnot) \
+	K(bitset_container_compute_cardinality) \
+	K(bitset_container_intersect) \
+	K(bitset_container_is_subset) \
+	K(bitset_container_is_subset_run) \
+	K(bitset_container_number_of_runs) \
+	K(bitset_container_or) \
+	K(bitset_container_xor) \
+	K(bitset_extract_setbits_uint16) \
+	K(bitset_flip_list_withcard) \
+	K(bitset_set_list_withcard) \
+	K(run_bitset_container_intersect) \
+	K(run_bitset_container_intersection_cardinality) \
+	K(run_container_andnot) \
+	K(run_container_intersect) \
+	K(run_container_intersection) \
+	K(run_container_intersection_cardinality) \
+	K(run_container_is_subset) \
+	K(run_container_is_subset_array) \
+	K(run_container_is_subset_bitset) \
+	K(run_container_union) \
+	K(run_container_xor)
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+#define R64_KERNEL_MEMBER(name) __typeof__(&name) name;
+typedef struct r64_kernels
+{
+	R64_KERNELS(R64_KERNEL_MEMBER)
+} r64_kernels;
+
+/* Filled by r64_load_kernels. */
+extern r64_kernels r64_kernel;
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_KERNELS_H */

@@ -1,0 +1,475 @@
+/*-------------------------------------------------------------------------
+ *
+ * setops.c
+ *	  Union, intersection, difference and symmetric difference.
+ *
+ * One streaming merge serves all four: walk both sets bucket by bucket and
+ * container by container, copy what only one side has if the operation keeps
+ * it, and combine what both have.  Nothing is decoded, and long stretches of
+ * one side are copied at once, so that adding one value to a set costs a walk
+ * to its place and a memcpy.
+ *
+ * What is specific to an operation stands in the table below; the merge and
+ * the choice of a kernel by container types do not know which one it is.
+ *
+ * src/portable/setops.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "writer.h"
+
+/*
+ * An operation: which side's own elements it keeps, and its kernels.  Where
+ * kernels are needed only for some pairs of types, the others are reduced to
+ * them in combine_containers.
+ */
+typedef struct operation
+{
+	bool		keep_a;			/* elements only in a stay */
+	bool		keep_b;			/* elements only in b stay */
+	bool		keep_both;		/* elements of both stay */
+
+	void		(*arrays) (const array_container_t *,
+						   const array_container_t *, array_container_t *);
+	int			(*bitsets) (const bitset_container_t *,
+							const bitset_container_t *, bitset_container_t *);
+	void		(*runs) (const run_container_t *,
+						 const run_container_t *, run_container_t *);
+
+	/* apply b's values to a's bitset of cardinality card; gives the new one */
+	uint64_t	(*list) (uint64_t *words, uint64_t card,
+						 const uint16_t *list, uint64_t length);
+	/* the same for b's values from start up to, not including, end */
+	void		(*range) (uint64_t *words, uint32_t start, uint32_t end);
+
+	/* if the result is a subset of a: a's array filtered by b */
+	void		(*filter_by_bitset) (const array_container_t *,
+									 const bitset_container_t *,
+									 array_container_t *);
+	void		(*filter_by_runs) (const array_container_t *,
+								   const run_container_t *,
+								   array_container_t *);
+} operation;
+
+static void
+set_range(uint64_t *words, uint32_t start, uint32_t end)
+{
+	bitset_set_lenrange(words, start, end - start - 1);
+}
+
+/* Kernels are known only at run time, so the table is made per call. */
+static operation
+get_operation(r64_op op)
+{
+	switch (op)
+	{
+		case R64_OR:
+			return (operation) {
+				.keep_a = true,
+				.keep_b = true,
+				.keep_both = true,
+				.arrays = r64_kernel.array_container_union,
+				.bitsets = r64_kernel.bitset_container_or,
+				.runs = r64_kernel.run_container_union,
+				.list = r64_kernel.bitset_set_list_withcard,
+				.range = set_range
+			};
+		case R64_AND:
+			return (operation) {
+				.keep_both = true,
+				.arrays = r64_kernel.array_container_intersection,
+				.bitsets = r64_kernel.bitset_container_and,
+				.runs = r64_kernel.run_container_intersection,
+				.filter_by_bitset = r64_kernel.array_bitset_container_intersection,
+				.filter_by_runs = r64_kernel.array_run_container_intersection
+			};
+		case R64_ANDNOT:
+			return (operation) {
+				.keep_a = true,
+				.arrays = r64_kernel.array_container_andnot,
+				.bitsets = r64_kernel.bitset_container_andnot,
+				.runs = r64_kernel.run_container_andnot,
+				.list = r64_kernel.bitset_clear_list,
+				.range = bitset_reset_range,
+				.filter_by_bitset = r64_kernel.array_bitset_container_andnot,
+				.filter_by_runs = r64_kernel.array_run_container_andnot
+			};
+		case R64_XOR:
+			return (operation) {
+				.keep_a = true,
+				.keep_b = true,
+				.arrays = r64_kernel.array_container_xor,
+				.bitsets = r64_kernel.bitset_container_xor,
+				.runs = r64_kernel.run_container_xor,
+				.list = r64_kernel.bitset_flip_list_withcard,
+				.range = bitset_flip_range
+			};
+	}
+	return (operation) {0};
+}
+
+/* Two array containers, together small enough for an array. */
+static void
+combine_arrays(const operation *op, r64_writer *w,
+			   const r64_container *a, const r64_container *b)
+{
+	r64_values	scratch_a;
+	r64_values	scratch_b;
+	r64_values	result;
+	array_container_t x = r64_array_view(w->env, a, &scratch_a);
+	array_container_t y = r64_array_view(w->env, b, &scratch_b);
+	array_container_t out = {
+		.capacity = 2 * R64_ARRAY_MAX,
+		.array = result.v
+	};
+
+	op->arrays(&x, &y, &out);
+	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
+}
+
+/* Array and run containers, at least one of them a run container. */
+static void
+combine_runs(const operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	r64_run_list scratch_a;
+	r64_run_list scratch_b;
+	r64_run_list result;
+	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
+	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
+	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
+
+	op->runs(&x, &y, &out);
+	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
+}
+
+/* An array of which the operation keeps those that b has, or has not. */
+static void
+filter_array(const operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	r64_values	scratch_a;
+	r64_values	result;
+	array_container_t x = r64_array_view(w->env, a, &scratch_a);
+	array_container_t out = {
+		.capacity = 2 * R64_ARRAY_MAX,
+		.array = result.v
+	};
+
+	if (b->type == R64_BITSET)
+	{
+		r64_words	scratch_b;
+		bitset_container_t y = r64_bitset_view(b, &scratch_b);
+
+		op->filter_by_bitset(&x, &y, &out);
+	}
+	else
+	{
+		r64_run_list scratch_b;
+		run_container_t y = r64_run_view(w->env, b, &scratch_b);
+
+		op->filter_by_runs(&x, &y, &out);
+	}
+	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
+}
+
+/* Two containers of which one at least is a bitset, or becomes one. */
+static void
+combine_bitsets(const operation *op, r64_writer *w,
+				const r64_container *a, const r64_container *b)
+{
+	r64_words	words_a;
+	uint64_t	card;
+
+	if (b->type == R64_BITSET)
+	{
+		r64_words	words_b;
+		r64_words	result;
+		bitset_container_t x = a->type == R64_BITSET ?
+			r64_bitset_view(a, &words_a) :
+			r64_as_bitset(w->env, a, &words_a);
+		bitset_container_t y = r64_bitset_view(b, &words_b);
+		bitset_container_t out = {.words = result.w};
+
+		card = (uint64_t) op->bitsets(&x, &y, &out);
+		r64_writer_bitset(w, a->key, out.words, (uint32_t) card);
+		return;
+	}
+
+	if (b->type == R64_ARRAY)
+	{
+		r64_values	scratch_b;
+		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
+		array_container_t y = r64_array_view(w->env, b, &scratch_b);
+
+		card = op->list(x.words, (uint64_t) x.cardinality,
+						y.array, (uint64_t) y.cardinality);
+	}
+	else
+	{
+		r64_run_list scratch_b;
+		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
+		run_container_t y = r64_run_view(w->env, b, &scratch_b);
+		uint32_t	gap = 0;	/* first value after the run before */
+
+		for (int32_t i = 0; i < y.n_runs; i++)
+		{
+			uint32_t	start = y.runs[i].value;
+			uint32_t	end = start + y.runs[i].length + 1;
+
+			if (op->range != NULL)
+				op->range(x.words, start, end);
+			else if (gap < start)
+				bitset_reset_range(x.words, gap, start);
+			gap = end;
+		}
+		/* an intersection drops what lies between the runs */
+		if (op->range == NULL && gap <= UINT16_MAX)
+			bitset_reset_range(x.words, gap, UINT16_MAX + 1);
+		card = (uint64_t) r64_kernel.bitset_container_compute_cardinality(&x);
+	}
+	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
+}
+
+/*
+ * Combines two containers of the same key.  The types decide how; where an
+ * operation is symmetric the sides are swapped to meet fewer cases.
+ */
+static void
+combine_containers(const operation *op, r64_writer *w,
+				   const r64_container *a, const r64_container *b)
+{
+	bool		symmetric = op->keep_a == op->keep_b;
+	bool		filters = !op->keep_b;
+
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
+	{
+		if (filters || a->card + b->card <= R64_ARRAY_MAX)
+			combine_arrays(op, w, a, b);
+		else
+			combine_bitsets(op, w, a, b);
+		return;
+	}
+	if (filters && a->type == R64_ARRAY)
+	{
+		filter_array(op, w, a, b);
+		return;
+	}
+	if (filters && symmetric && b->type == R64_ARRAY)
+	{
+		filter_array(op, w, b, a);
+		return;
+	}
+	if (a->type != R64_BITSET && b->type != R64_BITSET)
+	{
+		combine_runs(op, w, a, b);
+		return;
+	}
+	if (symmetric && a->type != R64_BITSET)
+		combine_bitsets(op, w, b, a);
+	else
+		combine_bitsets(op, w, a, b);
+}
+
+/*
+ * Small arrays are what sets of sparse ids consist of, and there a call to a
+ * kernel costs more than the work.  Merges two arrays of together at most
+ * TINY values right here.
+ */
+#define TINY 16
+
+static inline void
+combine_tiny(const operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	uint16_t	out[TINY];
+	uint32_t	n = 0;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+
+	while (i < a->card && j < b->card)
+	{
+		uint16_t	x = r64_load16(a->data + 2 * (size_t) i);
+		uint16_t	y = r64_load16(b->data + 2 * (size_t) j);
+		bool		keep = x < y ? op->keep_a : y < x ? op->keep_b :
+			op->keep_both;
+
+		out[n] = x < y ? x : y;
+		n += keep;
+		i += x <= y;
+		j += y <= x;
+	}
+	if (op->keep_a)
+		while (i < a->card)
+			out[n++] = r64_load16(a->data + 2 * (size_t) i++);
+	if (op->keep_b)
+		while (j < b->card)
+			out[n++] = r64_load16(b->data + 2 * (size_t) j++);
+	r64_writer_array(w, a->key, out, n);
+}
+
+/*
+ * How many containers a merged bucket can have, for the header's room.  A
+ * close bound saves moving the containers, but finding the number of common
+ * keys costs a pass over them: worth it where containers are large.
+ */
+static uint32_t
+merged_containers(const operation *op, const r64_bucket *a, const r64_bucket *b)
+{
+	size_t		bytes = (size_t) (a->end - a->data) + (size_t) (b->end - b->data);
+	uint32_t	common = 0;
+
+	if (bytes > 64 * ((size_t) a->n + b->n))
+	{
+		uint32_t	i = 0;
+		uint32_t	j = 0;
+
+		while (i < a->n && j < b->n)
+		{
+			uint16_t	x = r64_bucket_key(a, i);
+			uint16_t	y = r64_bucket_key(b, j);
+
+			common += x == y;
+			i += x <= y;
+			j += y <= x;
+		}
+		return common + (op->keep_a ? a->n - common : 0) +
+			(op->keep_b ? b->n - common : 0);
+	}
+	if (op->keep_b)
+		return a->n + b->n;
+	return op->keep_a || a->n < b->n ? a->n : b->n;
+}
+
+static void
+merge_buckets(const operation *op, r64_writer *w,
+			  const r64_bucket *a, const r64_bucket *b)
+{
+	const r64_env *env = w->env;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	uint32_t	next;
+	r64_container x;
+	r64_container y;
+
+	r64_writer_begin(w, a->high, merged_containers(op, a, b),
+					 a->run_flags != NULL || b->run_flags != NULL);
+	while (i < a->n && j < b->n)
+	{
+		uint16_t	key_a = r64_bucket_key(a, i);
+		uint16_t	key_b = r64_bucket_key(b, j);
+
+		if (key_a < key_b)
+		{
+			next = r64_bucket_seek(a, i, key_b);
+			if (op->keep_a)
+				r64_writer_copy(w, a, i, next);
+			i = next;
+		}
+		else if (key_a > key_b)
+		{
+			next = r64_bucket_seek(b, j, key_a);
+			if (op->keep_b)
+				r64_writer_copy(w, b, j, next);
+			j = next;
+		}
+		else
+		{
+			r64_container_at(env, a, i++, &x);
+			r64_container_at(env, b, j++, &y);
+			if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
+				x.card + y.card <= TINY)
+				combine_tiny(op, w, &x, &y);
+			else
+			{
+				combine_containers(op, w, &x, &y);
+				r64_poll_every(env, i, 63);
+			}
+		}
+	}
+	if (op->keep_a && i < a->n)
+		r64_writer_copy(w, a, i, a->n);
+	if (op->keep_b && j < b->n)
+		r64_writer_copy(w, b, j, b->n);
+	r64_writer_end(w);
+}
+
+/*
+ * Passes over the buckets of one side whose high half is below limit (all, if
+ * there is no limit), copying them at once if keep says so.
+ */
+static void
+pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
+{
+	const r64_set *s = walk->set;
+	const uint8_t *from = walk->b.start;
+	const uint8_t *to = s->bytes + s->size;
+	uint64_t	n = 0;
+
+	if (limit == NULL)
+	{
+		/* no need to look at the rest: it goes as it is */
+		n = walk->left + 1;
+		walk->live = false;
+	}
+	else
+	{
+		while (walk->live && walk->b.high < *limit)
+		{
+			to = walk->b.end;
+			n++;
+			r64_walk_next(walk);
+		}
+	}
+	if (keep)
+		r64_writer_buckets(w, from, (size_t) (to - from), n);
+}
+
+r64_buf
+r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
+{
+	operation	op = get_operation(opcode);
+	r64_walk	walk_a;
+	r64_walk	walk_b;
+	r64_writer	w;
+	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
+
+	/*
+	 * A result can be larger than this (a difference can cut runs apart), but
+	 * rarely is; the writer grows then.
+	 */
+	if (op.keep_b)
+		expected += b->size;
+	r64_writer_init(&w, a->env, expected);
+	r64_walk_start(&walk_a, a);
+	r64_walk_start(&walk_b, b);
+	while (walk_a.live && walk_b.live)
+	{
+		if (walk_a.b.high < walk_b.b.high)
+			pass_buckets(&w, &walk_a, op.keep_a, &walk_b.b.high);
+		else if (walk_a.b.high > walk_b.b.high)
+			pass_buckets(&w, &walk_b, op.keep_b, &walk_a.b.high);
+		else
+		{
+			merge_buckets(&op, &w, &walk_a.b, &walk_b.b);
+			r64_walk_next(&walk_a);
+			r64_walk_next(&walk_b);
+		}
+	}
+	if (walk_a.live)
+		pass_buckets(&w, &walk_a, op.keep_a, NULL);
+	if (walk_b.live)
+		pass_buckets(&w, &walk_b, op.keep_b, NULL);
+	return r64_writer_finish(&w);
+}
+
+r64_buf
+r64_copy(const r64_set *s)
+{
+	r64_writer	w;
+
+	r64_writer_init(&w, s->env, s->size);
+	r64_writer_buckets(&w, s->bytes + R64_HEADER_SIZE,
+					   s->size - R64_HEADER_SIZE, r64_bucket_count(s));
+	return r64_writer_finish(&w);
+}

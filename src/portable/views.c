@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * views.c
+ *	  Stored containers as the structs that CRoaring's kernels take.
+ *
+ * src/portable/views.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "writer.h"
+
+static inline bool
+is_aligned(const void *p, size_t alignment)
+{
+	return ((uintptr_t) p & (alignment - 1)) == 0;
+}
+
+/*
+ * Whether n values ascend.  In blocks of a fixed length, which compilers make
+ * vector code of, as this is done before every kernel call.
+ */
+#define BLOCK 32
+
+static bool
+is_ascending(const uint16_t *v, uint32_t n)
+{
+	uint32_t	i = 1;
+
+	for (; i + BLOCK <= n; i += BLOCK)
+	{
+		const uint16_t *here = v + i;
+		const uint16_t *before = v + i - 1;
+		uint16_t	wrong = 0;
+
+		for (int k = 0; k < BLOCK; k++)
+			wrong += here[k] <= before[k];
+		if (wrong > 0)
+			return false;
+	}
+	for (; i < n; i++)
+		if (v[i] <= v[i - 1])
+			return false;
+	return true;
+}
+
+array_container_t
+r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
+{
+	array_container_t view = {
+		.cardinality = (int32_t) c->card,
+		.capacity = (int32_t) c->card
+	};
+
+	if (is_aligned(c->data, _Alignof(uint16_t)))
+		view.array = (uint16_t *) (void *) (uintptr_t) c->data;
+	else
+		view.array = memcpy(scratch->v, c->data, 2 * (size_t) c->card);
+	if (R64_UNLIKELY(!is_ascending(view.array, c->card)))
+		r64_corrupt(env, "array values not ascending");
+	return view;
+}
+
+bitset_container_t
+r64_bitset_view(const r64_container *c, r64_words *scratch)
+{
+	bitset_container_t view = {.cardinality = (int32_t) c->card};
+
+	if (is_aligned(c->data, _Alignof(uint64_t)))
+		view.words = (uint64_t *) (void *) (uintptr_t) c->data;
+	else
+		view.words = memcpy(scratch->w, c->data, R64_BITSET_BYTES);
+	return view;
+}
+
+static void
+check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
+{
+	int32_t		end = -2;
+
+	if (n > R64_RUNS_MAX)
+		r64_corrupt(env, "more runs than a run container has");
+	for (int32_t i = 0; i < n; i++)
+	{
+		if (R64_UNLIKELY(runs[i].value <= end + 1))
+			r64_corrupt(env, "runs not ascending");
+		end = (int32_t) runs[i].value + runs[i].length;
+	}
+	if (end > UINT16_MAX)
+		r64_corrupt(env, "run past 65535");
+}
+
+run_container_t
+r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+{
+	run_container_t view = {
+		.n_runs = (int32_t) c->nruns,
+		.capacity = (int32_t) c->nruns
+	};
+
+	if (is_aligned(c->data, _Alignof(rle16_t)))
+		view.runs = (rle16_t *) (void *) (uintptr_t) c->data;
+	else
+	{
+		if (c->nruns > R64_RUNS_MAX)
+			r64_corrupt(env, "more runs than a run container has");
+		view.runs = memcpy(scratch->r, c->data, 4 * (size_t) c->nruns);
+	}
+	check_runs(env, view.runs, view.n_runs);
+	return view;
+}
+
+run_container_t
+r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+{
+	run_container_t view = {.capacity = R64_SCRATCH_RUNS,.runs = scratch->r};
+	int32_t		n = 0;
+
+	if (c->type == R64_RUN)
+	{
+		run_container_t stored = r64_run_view(env, c, scratch);
+
+		if (stored.runs != scratch->r)
+			memcpy(scratch->r, stored.runs, 4 * (size_t) c->nruns);
+		view.n_runs = (int32_t) c->nruns;
+		return view;
+	}
+	for (uint32_t i = 0; i < c->card; i++)
+	{
+		uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+		int32_t		next = n == 0 ? 0 :
+			scratch->r[n - 1].value + scratch->r[n - 1].length + 1;
+
+		if (R64_UNLIKELY(v < next))
+			r64_corrupt(env, "array values not ascending");
+		if (n > 0 && v == next)
+			scratch->r[n - 1].length++;
+		else
+			scratch->r[n++] = (rle16_t) {.value = v,.length = 0};
+	}
+	view.n_runs = n;
+	return view;
+}
+
+bitset_container_t
+r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
+{
+	bitset_container_t view = {
+		.cardinality = (int32_t) c->card,
+		.words = scratch->w
+	};
+
+	if (c->type == R64_BITSET)
+	{
+		memcpy(scratch->w, c->data, R64_BITSET_BYTES);
+		return view;
+	}
+	memset(scratch->w, 0, R64_BITSET_BYTES);
+	if (c->type == R64_ARRAY)
+	{
+		for (uint32_t i = 0; i < c->card; i++)
+		{
+			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+
+			scratch->w[v / 64] |= UINT64_C(1) << (v % 64);
+		}
+	}
+	else
+	{
+		r64_run_list aligned;
+		run_container_t runs = r64_run_view(env, c, &aligned);
+
+		for (int32_t i = 0; i < runs.n_runs; i++)
+			bitset_set_lenrange(scratch->w, runs.runs[i].value,
+								runs.runs[i].length);
+	}
+	return view;
+}

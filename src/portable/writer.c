@@ -1,0 +1,392 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.c
+ *	  Writing a set, every container in its canonical form.
+ *
+ * src/portable/writer.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "writer.h"
+
+/*
+ * While a bucket is open its header may be over-reserved, by at most this.
+ */
+#define HEADER_SLACK (r64_bucket_header_size(65536, true) + 16)
+
+#define FIRST_ROOM 256			/* containers staged without growing */
+
+static inline uint8_t *
+bytes_at(r64_writer *w, size_t pos)
+{
+	return w->base + w->env->headroom + pos;
+}
+
+static void
+too_large(const r64_env *env)
+{
+	env->fail(env->arg, R64_TOO_LARGE, "result too large");
+}
+
+static void
+grow(r64_writer *w, size_t more)
+{
+	const r64_env *env = w->env;
+	size_t		limit = env->max_size + HEADER_SLACK;
+	size_t		need = w->len + more;
+	size_t		cap = w->cap * 2;
+
+	if (need > limit)
+		too_large(env);
+	if (cap < need)
+		cap = need;
+	if (cap > limit)
+		cap = limit;
+	w->base = env->resize(env->arg, w->base, env->headroom + cap);
+	w->cap = cap;
+}
+
+/* Room for more bytes at the end; the caller then advances len. */
+static inline uint8_t *
+reserve(r64_writer *w, size_t more)
+{
+	if (R64_UNLIKELY(more > w->cap - w->len))
+		grow(w, more);
+	return bytes_at(w, w->len);
+}
+
+/* Room to stage so many containers; keeps those that are staged. */
+static void
+stage_room(r64_writer *w, uint32_t room)
+{
+	const r64_env *env = w->env;
+	r64_staged *staged;
+	uint8_t    *is_run;
+
+	if (room <= w->room)
+		return;
+	if (room < 2 * w->room)
+		room = 2 * w->room;
+	if (room < FIRST_ROOM)
+		room = FIRST_ROOM;
+	staged = env->alloc(env->arg, room * (sizeof(r64_staged) + 1));
+	is_run = (uint8_t *) (staged + room);
+	if (w->staged != NULL)
+	{
+		memcpy(staged, w->staged, w->n * sizeof(r64_staged));
+		memcpy(is_run, w->is_run, w->n);
+		env->release(env->arg, w->staged);
+	}
+	w->staged = staged;
+	w->is_run = is_run;
+	w->room = room;
+}
+
+void
+r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
+{
+	memset(w, 0, sizeof(*w));
+	w->env = env;
+	w->cap = expected + R64_HEADER_SIZE;
+	if (w->cap > env->max_size + HEADER_SLACK)
+		w->cap = env->max_size + HEADER_SLACK;
+	w->base = env->alloc(env->arg, env->headroom + w->cap);
+	w->len = R64_HEADER_SIZE;
+}
+
+r64_buf
+r64_writer_finish(r64_writer *w)
+{
+	const r64_env *env = w->env;
+	r64_buf		buf = {.base = w->base,.size = w->len};
+
+	if (w->len > env->max_size)
+		too_large(env);
+	r64_store64(bytes_at(w, 0), w->nbuckets);
+	if (w->staged != NULL)
+		env->release(env->arg, w->staged);
+	return buf;
+}
+
+void
+r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size, uint64_t n)
+{
+	if (size > 0)
+		memcpy(reserve(w, size), bytes, size);
+	w->len += size;
+	w->nbuckets += n;
+}
+
+void
+r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
+				 bool expect_runs)
+{
+	size_t		header = 4 + r64_bucket_header_size(expected, expect_runs);
+
+	w->high = high;
+	w->n = 0;
+	w->nruns = 0;
+	w->start = w->len;
+	stage_room(w, expected);
+	(void) reserve(w, header);
+	w->len += header;
+	w->data = w->len;
+}
+
+void
+r64_writer_end(r64_writer *w)
+{
+	bool		has_runs = w->nruns > 0;
+	uint32_t	n = w->n;
+	size_t		header = r64_bucket_header_size(n, has_runs);
+	size_t		data = w->start + 4 + header;
+	size_t		size = w->len - w->data;
+	uint8_t    *p;
+
+	if (n == 0)
+	{
+		w->len = w->start;
+		return;
+	}
+	if (n > 65536)
+		r64_corrupt(w->env, "container keys not ascending");
+	if (data != w->data)
+	{
+		if (data > w->data)
+			(void) reserve(w, data - w->data);
+		memmove(bytes_at(w, data), bytes_at(w, w->data), size);
+		w->len = data + size;
+	}
+
+	p = bytes_at(w, w->start);
+	r64_store32(p, w->high);
+	p += 4;
+	if (has_runs)
+	{
+		r64_store32(p, R64_COOKIE_RUN | (n - 1) << 16);
+		p += 4;
+		memset(p, 0, (n + 7) / 8);
+		for (uint32_t i = 0; i < n; i++)
+			p[i / 8] |= (uint8_t) (w->is_run[i] << (i % 8));
+		p += (n + 7) / 8;
+	}
+	else
+	{
+		r64_store32(p, R64_COOKIE_NO_RUN);
+		r64_store32(p + 4, n);
+		p += 8;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		r64_store32(p + 4 * (size_t) i, w->staged[i].keycard);
+	p += 4 * (size_t) n;
+	if (!has_runs || n >= R64_NO_OFFSET_LIMIT)
+		for (uint32_t i = 0; i < n; i++)
+			r64_store32(p + 4 * (size_t) i,
+						w->staged[i].offset + (uint32_t) header);
+	w->nbuckets++;
+}
+
+/* Stages the header entry of a container of size bytes; returns its place. */
+static inline uint8_t *
+append(r64_writer *w, uint16_t key, uint32_t card, bool is_run, size_t size)
+{
+	uint8_t    *p = reserve(w, size);
+
+	if (R64_UNLIKELY(w->n == w->room))
+		stage_room(w, w->n + 1);
+	w->staged[w->n].keycard = key | (card - 1) << 16;
+	w->staged[w->n].offset = (uint32_t) (w->len - w->data);
+	w->is_run[w->n] = is_run;
+	w->n++;
+	w->nruns += is_run;
+	w->len += size;
+	return p;
+}
+
+void
+r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
+{
+	size_t		first = r64_container_offset(w->env, b, from);
+	size_t		last = r64_container_offset(w->env, b, to);
+	size_t		at = w->len - w->data;
+	size_t		offset = first;
+	uint8_t    *p;
+
+	if (R64_UNLIKELY(last < first))
+		r64_corrupt(w->env, "container offsets not ascending");
+	stage_room(w, w->n + (to - from));
+	p = reserve(w, last - first);
+	if (last - first == 2)
+		r64_store16(p, r64_load16(b->cookie + first));
+	else
+		memcpy(p, b->cookie + first, last - first);
+	w->len += last - first;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		bool		is_run = r64_bucket_is_run(b, i);
+
+		w->staged[w->n].keycard = r64_load32(b->keycards + 4 * (size_t) i);
+		w->staged[w->n].offset = (uint32_t) (at + offset - first);
+		w->is_run[w->n] = is_run;
+		w->n++;
+		w->nruns += is_run;
+		if (i + 1 < to)
+			offset = r64_container_offset(w->env, b, i + 1);
+	}
+}
+
+void
+r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
+				 uint32_t card)
+{
+	uint32_t	nruns = card;
+	uint8_t    *p;
+
+	if (card == 0)
+		return;
+	/* a kernel gives more only where the values it got did not ascend */
+	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
+		r64_corrupt(w->env, "array values not ascending");
+	if (card > 3)				/* fewer are never kept as runs */
+	{
+		array_container_t view = {
+			.cardinality = (int32_t) card,
+			.capacity = (int32_t) card,
+			.array = (uint16_t *) (uintptr_t) values
+		};
+
+		nruns = (uint32_t) r64_kernel.array_container_number_of_runs(&view);
+	}
+	if (!r64_prefers_runs(card, nruns))
+	{
+		p = append(w, key, card, false, 2 * (size_t) card);
+		if (card == 1)
+			r64_store16(p, values[0]);
+		else
+			memcpy(p, values, 2 * (size_t) card);
+		return;
+	}
+
+	/* fewer bytes as runs */
+	p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+	r64_store16(p, (uint16_t) nruns);
+	p += 2;
+	for (uint32_t i = 0, first = 0; i < card && nruns > 0; i++)
+	{
+		if (i + 1 < card && values[i + 1] == values[i] + 1)
+			continue;
+		r64_store16(p, values[first]);
+		r64_store16(p + 2, (uint16_t) (i - first));
+		p += 4;
+		first = i + 1;
+		nruns--;
+	}
+}
+
+/* Writes the runs of a bitset, nruns of them. */
+static void
+store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
+{
+	uint32_t	i = 0;
+	uint64_t	word = words[0];
+
+	while (nruns-- > 0)
+	{
+		uint32_t	start;
+		uint32_t	end;
+
+		while (word == 0)
+			word = words[++i];
+		start = i * 64 + (uint32_t) __builtin_ctzll(word);
+
+		/* fill the ones below, so that the run's end is the first zero */
+		word |= word - 1;
+		while (word == ~UINT64_C(0) && i + 1 < R64_BITSET_WORDS)
+			word = words[++i];
+		if (word == ~UINT64_C(0))
+			end = R64_BITSET_WORDS * 64;
+		else
+		{
+			end = i * 64 + (uint32_t) __builtin_ctzll(~word);
+			word &= word + 1;
+		}
+		r64_store16(p, (uint16_t) start);
+		r64_store16(p + 2, (uint16_t) (end - 1 - start));
+		p += 4;
+	}
+}
+
+void
+r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
+				  uint32_t card)
+{
+	bitset_container_t view = {
+		.cardinality = (int32_t) card,
+		.words = (uint64_t *) (uintptr_t) words
+	};
+	uint32_t	nruns;
+	uint8_t    *p;
+
+	if (card <= R64_ARRAY_MAX)
+	{
+		r64_values	values;
+
+		/* what is written is what is there, whatever the caller thinks */
+		card = (uint32_t) r64_kernel.bitset_container_compute_cardinality(&view);
+		if (card > R64_ARRAY_MAX)
+			r64_corrupt(w->env, "wrong cardinality");
+		(void) r64_kernel.bitset_extract_setbits_uint16(words, R64_BITSET_WORDS,
+														values.v, 0);
+		r64_writer_array(w, key, values.v, card);
+		return;
+	}
+	nruns = (uint32_t) r64_kernel.bitset_container_number_of_runs(&view);
+	if (r64_prefers_runs(card, nruns))
+	{
+		p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		r64_store16(p, (uint16_t) nruns);
+		store_bitset_runs(p + 2, words, nruns);
+	}
+	else
+	{
+		p = append(w, key, card, false, R64_BITSET_BYTES);
+		memcpy(p, words, R64_BITSET_BYTES);
+	}
+}
+
+void
+r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
+				uint32_t nruns)
+{
+	uint32_t	card = nruns;
+	uint8_t    *p;
+
+	for (uint32_t i = 0; i < nruns; i++)
+		card += runs[i].length;
+	if (card == 0)
+		return;
+	if (r64_prefers_runs(card, nruns))
+	{
+		p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		r64_store16(p, (uint16_t) nruns);
+		memcpy(p + 2, runs, 4 * (size_t) nruns);
+	}
+	else if (card <= R64_ARRAY_MAX)
+	{
+		p = append(w, key, card, false, 2 * (size_t) card);
+		for (uint32_t i = 0; i < nruns; i++)
+			for (uint32_t v = 0; v <= runs[i].length; v++, p += 2)
+				r64_store16(p, (uint16_t) (runs[i].value + v));
+	}
+	else
+	{
+		r64_words	bitset;
+
+		memset(bitset.w, 0, R64_BITSET_BYTES);
+		for (uint32_t i = 0; i < nruns; i++)
+			bitset_set_lenrange(bitset.w, runs[i].value, runs[i].length);
+		p = append(w, key, card, false, R64_BITSET_BYTES);
+		memcpy(p, bitset.w, R64_BITSET_BYTES);
+	}
+}

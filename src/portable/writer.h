@@ -1,0 +1,128 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.h
+ *	  Writing a set: buckets and containers appended in ascending order.
+ *
+ * A bucket's header comes before its containers but depends on how many there
+ * turn out to be and of which types.  So r64_writer_begin reserves room for
+ * the header that the caller expects, the containers go behind it at once,
+ * what the header will say is kept aside, and r64_writer_end writes the header
+ * and moves the containers if the guess was off.
+ *
+ * src/portable/writer.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_WRITER_H
+#define R64_WRITER_H
+
+#include "kernels.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* What the header of the open bucket will say about one container. */
+typedef struct r64_staged
+{
+	uint32_t	keycard;		/* key | (cardinality - 1) << 16 */
+	uint32_t	offset;			/* from the first container */
+} r64_staged;
+
+typedef struct r64_writer
+{
+	const r64_env *env;
+	uint8_t    *base;			/* from env->alloc, owned until finish */
+	size_t		cap;			/* bytes there, headroom apart */
+	size_t		len;			/* bytes used, headroom apart */
+	uint64_t	nbuckets;
+
+	/* the open bucket */
+	uint32_t	high;
+	size_t		start;			/* of its high half */
+	size_t		data;			/* of its first container */
+	uint32_t	n;				/* containers so far */
+	uint32_t	nruns;			/* run containers among them */
+	uint32_t	room;			/* entries in the staging arrays */
+	r64_staged *staged;			/* from env->alloc, with is_run behind it */
+	uint8_t    *is_run;
+} r64_writer;
+
+/* Memory that kernels can work on: aligned, with slack for vector stores. */
+#define R64_SLACK 64
+#define R64_SCRATCH_RUNS (R64_ARRAY_MAX + R64_RUNS_MAX + 1)
+typedef struct r64_words
+{
+	_Alignas(64) uint64_t w[R64_BITSET_WORDS + R64_SLACK / 8];
+} r64_words;
+typedef struct r64_values
+{
+	_Alignas(64) uint16_t v[2 * R64_ARRAY_MAX + R64_SLACK];
+} r64_values;
+typedef struct r64_run_list
+{
+	_Alignas(64) rle16_t r[R64_SCRATCH_RUNS + R64_SLACK / 4];
+} r64_run_list;
+
+/* Starts a set; expected is a guess at its size in bytes. */
+extern void r64_writer_init(r64_writer *w, const r64_env *env, size_t expected);
+
+/* Ends it: the writer's memory becomes the result. */
+extern r64_buf r64_writer_finish(r64_writer *w);
+
+/* Appends whole buckets as they are: n of them in size bytes. */
+extern void r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size,
+							   uint64_t n);
+
+/*
+ * Opens a bucket.  How many containers to expect, and whether runs among them,
+ * is a guess that saves work if it is right.  A bucket that has got none when
+ * it is ended leaves no trace.
+ */
+extern void r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
+							 bool expect_runs);
+extern void r64_writer_end(r64_writer *w);
+
+/* Appends containers [from, to) of a stored bucket as they are. */
+extern void r64_writer_copy(r64_writer *w, const r64_bucket *b,
+							uint32_t from, uint32_t to);
+
+/*
+ * Append one container, given in whichever form, in its canonical form.
+ * Nothing is appended if it has no values.
+ */
+extern void r64_writer_array(r64_writer *w, uint16_t key,
+							 const uint16_t *values, uint32_t card);
+extern void r64_writer_bitset(r64_writer *w, uint16_t key,
+							  const uint64_t *words, uint32_t card);
+extern void r64_writer_runs(r64_writer *w, uint16_t key,
+							const rle16_t *runs, uint32_t nruns);
+
+/*
+ * Stored containers as kernels want them.  Data that is not aligned to its
+ * element type is copied to the scratch given; otherwise the view points into
+ * the stored bytes.  Kernels write out of bounds where values do not ascend or
+ * runs leave the container, so these are checked.
+ */
+extern array_container_t r64_array_view(const r64_env *env,
+										const r64_container *c,
+										r64_values *scratch);
+extern bitset_container_t r64_bitset_view(const r64_container *c,
+										  r64_words *scratch);
+extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
+									r64_run_list *scratch);
+
+/* An array or run container as runs, always copied. */
+extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
+								   r64_run_list *scratch);
+
+/* Any container as a bitset, always copied. */
+extern bitset_container_t r64_as_bitset(const r64_env *env,
+										const r64_container *c,
+										r64_words *scratch);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_WRITER_H */

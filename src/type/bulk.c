@@ -1,0 +1,97 @@
+/*-------------------------------------------------------------------------
+ *
+ * bulk.c
+ *	  One set and many values at once.
+ *
+ * The values come as an array in any order, with repeats.  They are made a
+ * set first and merged in one pass, so that n of them cost a sort and one
+ * copy of the set, not n copies.
+ *
+ * src/type/bulk.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+
+#include "roaring64.h"
+
+/* Combines the set that is argument 0 with the array that is argument 1. */
+static Datum
+combine_with_array(FunctionCallInfo fcinfo, r64_op op)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+	int			n;
+	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
+	r64_buf		built = r64_from_values(&roaring64_env, values, n);
+	r64_set		other = r64_open(&roaring64_env,
+								 built.base + roaring64_env.headroom,
+								 built.size);
+
+	PG_RETURN_ROARING64(r64_combine(op, &s, &other));
+}
+
+/*
+ * roaring64_add(roaring64, bigint[]) returns roaring64: the set with the
+ * array's values.  Errors on a NULL element.
+ */
+PG_FUNCTION_INFO_V1(roaring64_add);
+Datum
+roaring64_add(PG_FUNCTION_ARGS)
+{
+	return combine_with_array(fcinfo, R64_OR);
+}
+
+/*
+ * roaring64_remove(roaring64, bigint[]) returns roaring64: the set without
+ * the array's values.  Errors on a NULL element.
+ */
+PG_FUNCTION_INFO_V1(roaring64_remove);
+Datum
+roaring64_remove(PG_FUNCTION_ARGS)
+{
+	return combine_with_array(fcinfo, R64_ANDNOT);
+}
+
+/*
+ * roaring64_contains_each(roaring64, bigint[]) returns boolean[]: for every
+ * value of the array, in its order, whether it is an element.  The result
+ * has one dimension, whatever the array has.  Errors on a NULL element.
+ *
+ * The array is made here rather than by construct_array, which would want a
+ * Datum of eight bytes for every boolean.
+ */
+PG_FUNCTION_INFO_V1(roaring64_contains_each);
+Datum
+roaring64_contains_each(PG_FUNCTION_ARGS)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+	int			n;
+	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
+	Size		size = ARR_OVERHEAD_NONULLS(1) + n * sizeof(bool);
+	ArrayType  *result;
+	bool	   *found;
+
+	if (n == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(BOOLOID));
+
+	result = palloc0(size);
+	SET_VARSIZE(result, size);
+	result->ndim = 1;
+	result->elemtype = BOOLOID;
+	ARR_DIMS(result)[0] = n;
+	ARR_LBOUND(result)[0] = 1;
+	found = (bool *) ((char *) result + ARR_OVERHEAD_NONULLS(1));
+
+	/* for one value a walk to its bucket is cheaper than an index of all */
+	if (n > 1)
+		r64_index_set(&s);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found[i] = r64_contains(&s, values[i]);
+	}
+	PG_RETURN_ARRAYTYPE_P(result);
+}

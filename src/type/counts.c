@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * counts.c
+ *	  How many elements a set, a range of it, or a pair of sets has.
+ *
+ * No set is built to be counted.  The size of a union or a difference comes
+ * from the sizes of the two sets and of their intersection, and only the
+ * intersection has to look into containers.
+ *
+ * src/type/counts.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "roaring64.h"
+
+/*
+ * The sizes of two sets and of what they share.  A value is at most 1 GB and
+ * a container of 65536 elements takes at least 14 bytes of it, so that none
+ * of these, nor the sum of two, comes near the limit of a bigint.
+ */
+typedef struct Overlap
+{
+	int64		left;
+	int64		right;
+	int64		both;
+} Overlap;
+
+/* Sizes the two sets that a function has as its first two arguments. */
+static Overlap
+get_overlap(FunctionCallInfo fcinfo)
+{
+	r64_set		a = PG_GETARG_ROARING64(0);
+	r64_set		b = PG_GETARG_ROARING64(1);
+	Overlap		o;
+
+	o.left = (int64) r64_cardinality(&a);
+	o.right = (int64) r64_cardinality(&b);
+	o.both = (int64) r64_and_cardinality(&a, &b);
+	return o;
+}
+
+/* roaring64_cardinality(roaring64) returns bigint: number of elements. */
+PG_FUNCTION_INFO_V1(roaring64_cardinality);
+Datum
+roaring64_cardinality(PG_FUNCTION_ARGS)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+
+	PG_RETURN_INT64((int64) r64_cardinality(&s));
+}
+
+/*
+ * roaring64_cardinality(roaring64, int8range) returns bigint: number of
+ * elements in the range.
+ */
+PG_FUNCTION_INFO_V1(roaring64_cardinality_range);
+Datum
+roaring64_cardinality_range(PG_FUNCTION_ARGS)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+	int64		lo;
+	int64		hi;
+
+	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	PG_RETURN_INT64((int64) r64_count_range(&s, lo, hi));
+}
+
+/* roaring64_is_empty(roaring64) returns boolean: no element at all. */
+PG_FUNCTION_INFO_V1(roaring64_is_empty);
+Datum
+roaring64_is_empty(PG_FUNCTION_ARGS)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+
+	PG_RETURN_BOOL(r64_is_empty(&s));
+}
+
+/*
+ * roaring64_and_cardinality(roaring64, roaring64) returns bigint: number of
+ * elements of both.
+ */
+PG_FUNCTION_INFO_V1(roaring64_and_cardinality);
+Datum
+roaring64_and_cardinality(PG_FUNCTION_ARGS)
+{
+	r64_set		a = PG_GETARG_ROARING64(0);
+	r64_set		b = PG_GETARG_ROARING64(1);
+
+	PG_RETURN_INT64((int64) r64_and_cardinality(&a, &b));
+}
+
+/*
+ * roaring64_or_cardinality(roaring64, roaring64) returns bigint: number of
+ * elements of either.
+ */
+PG_FUNCTION_INFO_V1(roaring64_or_cardinality);
+Datum
+roaring64_or_cardinality(PG_FUNCTION_ARGS)
+{
+	Overlap		o = get_overlap(fcinfo);
+
+	PG_RETURN_INT64(o.left + o.right - o.both);
+}
+
+/*
+ * roaring64_xor_cardinality(roaring64, roaring64) returns bigint: number of
+ * elements of exactly one.
+ */
+PG_FUNCTION_INFO_V1(roaring64_xor_cardinality);
+Datum
+roaring64_xor_cardinality(PG_FUNCTION_ARGS)
+{
+	Overlap		o = get_overlap(fcinfo);
+
+	PG_RETURN_INT64(o.left + o.right - 2 * o.both);
+}
+
+/*
+ * roaring64_andnot_cardinality(roaring64, roaring64) returns bigint: number
+ * of elements of the first only.
+ */
+PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality);
+Datum
+roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
+{
+	r64_set		a = PG_GETARG_ROARING64(0);
+	r64_set		b = PG_GETARG_ROARING64(1);
+
+	PG_RETURN_INT64((int64) (r64_cardinality(&a) -
+							 r64_and_cardinality(&a, &b)));
+}
+
+/*
+ * roaring64_jaccard(roaring64, roaring64) returns double precision: Jaccard
+ * index, the share of the elements of either set that both have.  Two empty
+ * sets are equal, so that their index is 1, not the undefined 0 / 0.
+ */
+PG_FUNCTION_INFO_V1(roaring64_jaccard);
+Datum
+roaring64_jaccard(PG_FUNCTION_ARGS)
+{
+	Overlap		o = get_overlap(fcinfo);
+	int64		either = o.left + o.right - o.both;
+
+	if (either == 0)
+		PG_RETURN_FLOAT8(1.0);
+	PG_RETURN_FLOAT8((float8) o.both / (float8) either);
+}

@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * env.c
+ *	  The engine's link to the server: memory, failures, interrupts.
+ *
+ * Everything the engine allocates is palloc'd in CurrentMemoryContext, or in
+ * the context that arg names, so a failing call leaks nothing that the context
+ * does not take with it.  Its
+ * buffers may outgrow MaxAllocSize by the slack it works with, hence the huge
+ * variants; what it hands out never does, thanks to max_size.
+ *
+ * src/type/env.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "roaring64.h"
+
+static void env_fail(void *arg, r64_error error,
+					 const char *reason) R64_NORETURN;
+
+static void *
+env_alloc(void *arg, size_t size)
+{
+	MemoryContext context = arg != NULL ? arg : CurrentMemoryContext;
+
+	return MemoryContextAllocHuge(context, size);
+}
+
+static void *
+env_resize(void *arg, void *p, size_t size)
+{
+	return repalloc_huge(p, size);
+}
+
+static void
+env_release(void *arg, void *p)
+{
+	pfree(p);
+}
+
+static void
+env_poll(void *arg)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* See roaring64.h. */
+void
+roaring64_too_large(const char *what, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("%s exceeds the maximum allowed size (%zu bytes)",
+					what, (size_t) MaxAllocSize),
+			 errhint("%s", hint)));
+}
+
+/*
+ * The only report of a damaged stored value; foreign.c has the one of bytes
+ * that were never ours.
+ */
+static void
+env_fail(void *arg, r64_error error, const char *reason)
+{
+	switch (error)
+	{
+		case R64_CORRUPT:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("invalid roaring64 value"),
+					 errdetail("The stored bytes are damaged: %s.", reason)));
+			break;
+		case R64_TOO_LARGE:
+			roaring64_too_large("roaring64 value",
+								"Keep the set in several values; roaring64_split cuts one by ranges.");
+			break;
+		case R64_OUT_OF_RANGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("bigint out of range")));
+			break;
+	}
+	elog(ERROR, "unrecognized roaring64 engine error: %d", (int) error);
+}
+
+const r64_env roaring64_env = {
+	.alloc = env_alloc,
+	.resize = env_resize,
+	.release = env_release,
+	.poll = env_poll,
+	.fail = env_fail,
+	.headroom = VARHDRSZ,
+	.max_size = MaxAllocSize - VARHDRSZ
+};

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * expanded.c
+ *	  The mutable form of a roaring64: an expanded object.
+ *
+ * An accumulator in a memory context of its own.  It is flattened, to the same
+ * canonical bytes as any other value, where somebody wants to store or read
+ * it; that merges what was added into the accumulator's flat set, so that
+ * flattening twice costs a copy.
+ *
+ * src/type/expanded.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "expanded.h"
+
+#define EXPANDED_MAGIC 0x52363445
+
+static Size expanded_get_flat_size(ExpandedObjectHeader *eohptr);
+static void expanded_flatten_into(ExpandedObjectHeader *eohptr,
+								  void *result, Size allocated_size);
+
+static const ExpandedObjectMethods expanded_methods =
+{
+	expanded_get_flat_size,
+	expanded_flatten_into
+};
+
+ExpandedRoaring64 *
+roaring64_new_expanded(MemoryContext parent)
+{
+	MemoryContext context;
+	ExpandedRoaring64 *e;
+
+	/* many groups of an aggregation hold few elements each */
+	context = AllocSetContextCreate(parent, "expanded roaring64",
+									ALLOCSET_START_SMALL_SIZES);
+	e = MemoryContextAlloc(context, sizeof(ExpandedRoaring64));
+	EOH_init_header(&e->hdr, &expanded_methods, context);
+	e->magic = EXPANDED_MAGIC;
+	e->env = roaring64_env;
+	e->env.arg = context;
+	r64_accumulator_init(&e->acc, &e->env);
+	return e;
+}
+
+/* See roaring64.h. */
+r64_set
+roaring64_expanded_view(Datum value)
+{
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+
+	Assert(e->magic == EXPANDED_MAGIC);
+	return r64_accumulator_set(&e->acc);
+}
+
+ExpandedRoaring64 *
+roaring64_expand(Datum value, MemoryContext parent)
+{
+	ExpandedRoaring64 *e;
+	r64_set		s;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
+	{
+		e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+		Assert(e->magic == EXPANDED_MAGIC);
+		return e;
+	}
+	s = DatumGetRoaring64(value);
+	e = roaring64_new_expanded(parent);
+	r64_accumulator_combine(&e->acc, R64_OR, &s);
+	return e;
+}
+
+static Size
+expanded_get_flat_size(ExpandedObjectHeader *eohptr)
+{
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) eohptr;
+	r64_set		s;
+
+	Assert(e->magic == EXPANDED_MAGIC);
+	s = r64_accumulator_set(&e->acc);
+	return VARHDRSZ + s.size;
+}
+
+static void
+expanded_flatten_into(ExpandedObjectHeader *eohptr, void *result,
+					  Size allocated_size)
+{
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) eohptr;
+	r64_set		s;
+
+	Assert(e->magic == EXPANDED_MAGIC);
+	s = r64_accumulator_set(&e->acc);
+	Assert(allocated_size == VARHDRSZ + s.size);
+	SET_VARSIZE(result, allocated_size);
+	memcpy(VARDATA(result), s.bytes, s.size);
+}

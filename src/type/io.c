@@ -1,0 +1,391 @@
+/*-------------------------------------------------------------------------
+ *
+ * io.c
+ *	  Text input and output.
+ *
+ * Two forms go in and out:
+ *
+ *	{1,2,3}		the elements in decimal; on input in any order, repeats
+ *				allowed, white space around anything as in an array literal
+ *	\x0123...	the bytes in hex; on input any legal portable bytes
+ *
+ * What comes out is for roaring64.output_format to say.
+ *
+ * src/type/io.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "roaring64.h"
+
+/* Elements up to which output_format = auto writes braces; documented. */
+#define AUTO_ARRAY_MAX		1024
+
+/* How many bytes of a bad literal an error message repeats. */
+#define EXCERPT_MAX			64
+
+/* Elements formatted at a time, and bytes that one takes with its comma. */
+#define OUTPUT_BATCH		512
+#define OUTPUT_WIDTH		(MAXINT8LEN + 1)
+
+typedef enum OutputFormat
+{
+	OUTPUT_AUTO,
+	OUTPUT_ARRAY,
+	OUTPUT_HEX
+} OutputFormat;
+
+static const struct config_enum_entry output_formats[] = {
+	{"auto", OUTPUT_AUTO, false},
+	{"array", OUTPUT_ARRAY, false},
+	{"hex", OUTPUT_HEX, false},
+	{NULL, 0, false}
+};
+
+static int	output_format = OUTPUT_AUTO;
+
+/*
+ * A literal being read.  context is where soft errors go.
+ */
+typedef struct InputState
+{
+	const char *start;
+	const char *pos;
+	Node	   *context;
+} InputState;
+
+/* The elements read so far; values is palloc'd and grows. */
+typedef struct ElementList
+{
+	int64	   *values;
+	Size		n;
+	Size		room;
+} ElementList;
+
+/* See roaring64.h. */
+void
+roaring64_define_settings(void)
+{
+	DefineCustomEnumVariable("roaring64.output_format",
+							 "How roaring64 values are written as text.",
+							 "\"array\" writes the elements in braces, \"hex\" the bytes; \"auto\" writes up to 1024 elements in braces and larger sets in hex.",
+							 &output_format, OUTPUT_AUTO, output_formats,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	roaring64_reserve_settings("roaring64");
+}
+
+/* The first len bytes of a text, clipped for an error message. */
+static char *
+excerpt(const char *text, Size len)
+{
+	Size		clipped = len;
+
+	if (len > EXCERPT_MAX)
+		clipped = pg_mbcliplen(text, EXCERPT_MAX + 1, EXCERPT_MAX);
+	return psprintf("%.*s%s", (int) clipped, text,
+					clipped < len ? "..." : "");
+}
+
+/* The place a literal has been read to, as a person counts: from 1. */
+static int
+place(const InputState *in)
+{
+	return pg_mbstrlen_with_len(in->start, in->pos - in->start) + 1;
+}
+
+/* Reports that the literal does not go on as it should; returns false. */
+static bool
+syntax_error(InputState *in, const char *expected)
+{
+	ereturn(in->context, false,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input syntax for type roaring64: \"%s\"",
+					excerpt(in->start, strlen(in->start))),
+			 errdetail("Expected %s at character %d.", expected, place(in))));
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* White space as array_in sees it, whatever the locale. */
+static bool
+is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void
+skip_space(InputState *in)
+{
+	while (is_space(*in->pos))
+		in->pos++;
+}
+
+/* Nothing but white space may follow; false after a soft error. */
+static bool
+read_end(InputState *in)
+{
+	skip_space(in);
+	if (*in->pos != '\0')
+		return syntax_error(in, "the end of the input");
+	return true;
+}
+
+/*
+ * One element, an optional sign and decimal digits; false after a soft error.
+ */
+static bool
+read_element(InputState *in, int64 *value)
+{
+	const char *first = in->pos;
+	bool		negative = *in->pos == '-';
+	uint64		limit = (uint64) PG_INT64_MAX + negative;
+	uint64		magnitude = 0;
+	bool		overflow = false;
+	const char *digits;
+
+	if (*in->pos == '-' || *in->pos == '+')
+		in->pos++;
+	for (digits = in->pos; is_digit(*in->pos); in->pos++)
+	{
+		unsigned	digit = *in->pos - '0';
+
+		overflow |= magnitude > (limit - digit) / 10;
+		magnitude = magnitude * 10 + digit;
+	}
+	if (in->pos == digits)
+		return syntax_error(in, digits == first ? "a number" : "a digit");
+	if (overflow)
+		ereturn(in->context, false,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("value \"%s\" is out of range for type bigint",
+						excerpt(first, in->pos - first))));
+	*value = (int64) (negative ? -magnitude : magnitude);
+	return true;
+}
+
+/* Whether a word NULL starts here, which would be an element in an array. */
+static bool
+at_null(const InputState *in)
+{
+	return pg_strncasecmp(in->pos, "NULL", 4) == 0 &&
+		(in->pos[4] == ',' || in->pos[4] == '}' || is_space(in->pos[4]));
+}
+
+static void
+append_element(ElementList *list, int64 value)
+{
+	if (list->n == list->room)
+	{
+		list->room *= 2;
+		list->values = repalloc_huge(list->values,
+									 sizeof(int64) * list->room);
+	}
+	list->values[list->n++] = value;
+}
+
+/*
+ * The form {1,2,3}, standing on the brace; false after a soft error.
+ */
+static bool
+read_elements(InputState *in, ElementList *list)
+{
+	in->pos++;
+	skip_space(in);
+	if (*in->pos == '}')
+	{
+		in->pos++;
+		return read_end(in);
+	}
+	for (;;)
+	{
+		int64		value;
+
+		if (at_null(in))
+			ereturn(in->context, false,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("roaring64 set must not contain nulls"),
+					 errdetail("NULL found at character %d.", place(in))));
+		if (!read_element(in, &value))
+			return false;
+		append_element(list, value);
+		if ((list->n & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		skip_space(in);
+		if (*in->pos == '}')
+			break;
+		if (*in->pos != ',')
+			return syntax_error(in, "\",\" or \"}\"");
+		in->pos++;
+		skip_space(in);
+	}
+	in->pos++;
+	return read_end(in);
+}
+
+/* The value of a hex digit, or -1. */
+static int
+hex_digit(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/*
+ * The form \x0123..., standing on the backslash: appends the bytes to out.
+ * False after a soft error.
+ */
+static bool
+read_hex(InputState *in, StringInfo out)
+{
+	in->pos += 2;
+	enlargeStringInfo(out, strlen(in->pos) / 2);
+	while (hex_digit(*in->pos) >= 0)
+	{
+		int			high = hex_digit(*in->pos++);
+		int			low = hex_digit(*in->pos);
+
+		if (low < 0)
+			return syntax_error(in, "a hexadecimal digit");
+		in->pos++;
+		appendStringInfoCharMacro(out, (char) (high << 4 | low));
+	}
+	skip_space(in);
+	if (*in->pos != '\0')
+		return syntax_error(in, "a hexadecimal digit");
+	return true;
+}
+
+/* The value of a literal in braces; (Datum) 0 after a soft error. */
+static Datum
+elements_input(InputState *in)
+{
+	ElementList list = {.room = 64};
+
+	list.values = palloc(sizeof(int64) * list.room);
+	if (!read_elements(in, &list))
+		return (Datum) 0;
+	return roaring64_datum(r64_from_values(&roaring64_env,
+										   list.values, list.n));
+}
+
+/* The value of a literal in hex; (Datum) 0 after a soft error. */
+static Datum
+hex_input(InputState *in)
+{
+	StringInfoData bytes;
+
+	initStringInfo(&bytes);
+	if (!read_hex(in, &bytes))
+		return (Datum) 0;
+	return roaring64_from_bytes(bytes.data, bytes.len, in->context);
+}
+
+/*
+ * roaring64_in(cstring) returns roaring64: text input.
+ * Errors, softly where the server can: malformed text, a number that is no
+ * bigint, a NULL; for hex see roaring64_from_bytes.
+ */
+PG_FUNCTION_INFO_V1(roaring64_in);
+Datum
+roaring64_in(PG_FUNCTION_ARGS)
+{
+	InputState	in = {.start = PG_GETARG_CSTRING(0),.context = fcinfo->context};
+
+	in.pos = in.start;
+	skip_space(&in);
+	if (in.pos[0] == '{')
+		return elements_input(&in);
+	if (in.pos[0] == '\\' && in.pos[1] == 'x')
+		return hex_input(&in);
+	(void) syntax_error(&in, "\"{\" or \"\\x\"");
+	return (Datum) 0;
+}
+
+/* Text has the same limit as values, and takes more room for the same set. */
+static void
+check_output_size(Size size)
+{
+	if (size >= MaxAllocSize)
+		roaring64_too_large("text form of a roaring64 value",
+							"Fetch the value in binary format, or cut it with roaring64_split.");
+}
+
+/* The form {1,2,3}, palloc'd. */
+static char *
+write_elements(r64_set *set)
+{
+	StringInfoData out;
+	int64		from = PG_INT64_MIN;
+	int64		batch[OUTPUT_BATCH];
+	size_t		n;
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '{');
+	do
+	{
+		n = r64_read(set, from, PG_INT64_MAX, false, batch, OUTPUT_BATCH);
+		check_output_size((Size) out.len + n * OUTPUT_WIDTH);
+		enlargeStringInfo(&out, n * OUTPUT_WIDTH);
+		for (size_t i = 0; i < n; i++)
+		{
+			out.len += pg_lltoa(batch[i], out.data + out.len);
+			out.data[out.len++] = ',';
+		}
+		if (n > 0)
+			from = batch[n - 1] + (batch[n - 1] < PG_INT64_MAX);
+	} while (n == OUTPUT_BATCH && batch[n - 1] < PG_INT64_MAX);
+
+	/* the brace takes the place of the last comma */
+	if (out.data[out.len - 1] == ',')
+		out.len--;
+	appendStringInfoChar(&out, '}');
+	return out.data;
+}
+
+/* The form \x0123..., palloc'd. */
+static char *
+write_hex(const r64_set *set)
+{
+	char	   *out;
+	char	   *end;
+
+	check_output_size(3 + 2 * set->size);
+	out = palloc(3 + 2 * set->size);
+	out[0] = '\\';
+	out[1] = 'x';
+	end = out + 2 + hex_encode((const char *) set->bytes, set->size, out + 2);
+	*end = '\0';
+	return out;
+}
+
+/* roaring64_out(roaring64) returns cstring: text output. */
+PG_FUNCTION_INFO_V1(roaring64_out);
+Datum
+roaring64_out(PG_FUNCTION_ARGS)
+{
+	r64_set		set = PG_GETARG_ROARING64(0);
+
+	if (output_format == OUTPUT_HEX ||
+		(output_format == OUTPUT_AUTO &&
+		 r64_cardinality(&set) > AUTO_ARRAY_MAX))
+		PG_RETURN_CSTRING(write_hex(&set));
+	PG_RETURN_CSTRING(write_elements(&set));
+}

@@ -1,0 +1,292 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.c
+ *	  A set as rows: its elements, its runs, a histogram of it.
+ *
+ * All of these give a row per call and read no further ahead than a small
+ * batch, so that neither a LIMIT above them nor a set of billions costs more
+ * than the rows that are taken.
+ *
+ * Each has its set, and the index that the engine makes for it, in the
+ * context that lives until the last row; what one row needs goes where the
+ * caller keeps rows.
+ *
+ * src/type/rows.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "common/int.h"
+#include "funcapi.h"
+
+#include "roaring64.h"
+
+#define ELEMENTS_BATCH	512
+
+/* What roaring64_elements keeps between two rows. */
+typedef struct ElementsState
+{
+	r64_set		set;
+	int64		lo;				/* what is not read yet; nothing if done */
+	int64		hi;
+	bool		reverse;
+	bool		done;
+	size_t		next;			/* where we are in the batch */
+	size_t		count;
+	int64		batch[ELEMENTS_BATCH];
+} ElementsState;
+
+/* What roaring64_ranges keeps between two rows. */
+typedef struct RangesState
+{
+	r64_set		set;
+	TypeCacheEntry *typcache;	/* of int8range */
+	int64		lo;				/* what is not read yet; nothing if done */
+	bool		done;
+} RangesState;
+
+/* What roaring64_histogram keeps between two rows. */
+typedef struct HistogramState
+{
+	r64_set		set;
+	TypeCacheEntry *typcache;	/* of int8range */
+	int64		lo;				/* first integer of the next bar */
+	uint64		width;			/* integers in a bar */
+	uint64		wider;			/* so many bars get one more */
+} HistogramState;
+
+/* The first call of a function on rows: opens argument 0 for all of them. */
+static r64_set
+open_for_rows(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
+{
+	MemoryContext oldcontext;
+	r64_set		set;
+
+	oldcontext = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+	set = PG_GETARG_ROARING64(0);
+	r64_index_set(&set);
+	MemoryContextSwitchTo(oldcontext);
+	return set;
+}
+
+/* The first call of roaring64_elements. */
+static void
+begin_elements(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse)
+{
+	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
+	ElementsState *state;
+
+	state = MemoryContextAlloc(funcctx->multi_call_memory_ctx,
+							   sizeof(ElementsState));
+	state->set = open_for_rows(fcinfo, funcctx);
+	state->lo = lo;
+	state->hi = hi;
+	state->reverse = reverse;
+	state->done = false;
+	state->next = 0;
+	state->count = 0;
+	funcctx->user_fctx = state;
+}
+
+/* Reads the next batch, and takes it off what is left to read. */
+static void
+read_batch(ElementsState *state)
+{
+	int64		last;
+
+	state->next = 0;
+	state->count = r64_read(&state->set, state->lo, state->hi, state->reverse,
+							state->batch, ELEMENTS_BATCH);
+	if (state->count < ELEMENTS_BATCH)
+	{
+		state->done = true;
+		return;
+	}
+
+	last = state->batch[ELEMENTS_BATCH - 1];
+	if (state->reverse)
+		state->done = pg_sub_s64_overflow(last, 1, &state->hi);
+	else
+		state->done = pg_add_s64_overflow(last, 1, &state->lo);
+}
+
+/* Any call of roaring64_elements: the next row. */
+static Datum
+next_element(FunctionCallInfo fcinfo)
+{
+	FuncCallContext *funcctx = SRF_PERCALL_SETUP();
+	ElementsState *state = (ElementsState *) funcctx->user_fctx;
+
+	if (state->next == state->count && !state->done)
+		read_batch(state);
+	if (state->next == state->count)
+		SRF_RETURN_DONE(funcctx);
+	SRF_RETURN_NEXT(funcctx, Int64GetDatum(state->batch[state->next++]));
+}
+
+/*
+ * roaring64_elements(roaring64, reverse boolean) returns rows of bigint: the
+ * elements, ascending, or descending if reverse.
+ */
+PG_FUNCTION_INFO_V1(roaring64_elements);
+Datum
+roaring64_elements(PG_FUNCTION_ARGS)
+{
+	if (SRF_IS_FIRSTCALL())
+		begin_elements(fcinfo, PG_INT64_MIN, PG_INT64_MAX, PG_GETARG_BOOL(1));
+	return next_element(fcinfo);
+}
+
+/*
+ * roaring64_elements(roaring64, int8range, reverse boolean) returns rows of
+ * bigint: the elements in the range, ascending, or descending if reverse.
+ */
+PG_FUNCTION_INFO_V1(roaring64_elements_range);
+Datum
+roaring64_elements_range(PG_FUNCTION_ARGS)
+{
+	if (SRF_IS_FIRSTCALL())
+	{
+		int64		lo;
+		int64		hi;
+
+		roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+		begin_elements(fcinfo, lo, hi, PG_GETARG_BOOL(2));
+	}
+	return next_element(fcinfo);
+}
+
+/* The first call of roaring64_ranges. */
+static void
+begin_ranges(FunctionCallInfo fcinfo)
+{
+	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
+	RangesState *state;
+
+	state = MemoryContextAlloc(funcctx->multi_call_memory_ctx,
+							   sizeof(RangesState));
+	state->set = open_for_rows(fcinfo, funcctx);
+	state->typcache = roaring64_range_typcache();
+	state->lo = PG_INT64_MIN;
+	state->done = false;
+	funcctx->user_fctx = state;
+}
+
+/*
+ * roaring64_ranges(roaring64) returns rows of int8range: the fewest ranges
+ * that hold the elements and nothing else, ascending.
+ */
+PG_FUNCTION_INFO_V1(roaring64_ranges);
+Datum
+roaring64_ranges(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *funcctx;
+	RangesState *state;
+	int64		first;
+	int64		last;
+
+	if (SRF_IS_FIRSTCALL())
+		begin_ranges(fcinfo);
+	funcctx = SRF_PERCALL_SETUP();
+	state = (RangesState *) funcctx->user_fctx;
+
+	if (state->done || !r64_next_run(&state->set, state->lo, PG_INT64_MAX,
+									 &first, &last))
+		SRF_RETURN_DONE(funcctx);
+
+	state->done = pg_add_s64_overflow(last, 1, &state->lo);
+	SRF_RETURN_NEXT(funcctx,
+					roaring64_make_range(state->typcache, first, last));
+}
+
+/*
+ * Lays out at most n bars over [min, max], all of one width but for the
+ * first few, which get what does not divide evenly.  Returns how many.
+ *
+ * The integers from min to max may be 2^64, which no type here holds, so
+ * this reckons with one less, and adds the one back to the remainder.
+ */
+static uint64
+lay_out_bars(HistogramState *state, int64 min, int64 max, int32 n)
+{
+	uint64		span = (uint64) max - (uint64) min;
+	uint64		bars = (span < (uint64) n) ? span + 1 : (uint64) n;
+
+	state->lo = min;
+	state->width = span / bars;
+	state->wider = span % bars + 1;
+	return bars;
+}
+
+/* The first call of roaring64_histogram. */
+static void
+begin_histogram(FunctionCallInfo fcinfo)
+{
+	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
+	int32		n = PG_GETARG_INT32(1);
+	HistogramState *state;
+	MemoryContext oldcontext;
+	int64		min;
+	int64		max;
+
+	if (n < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of ranges must be at least 1")));
+
+	oldcontext = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+	if (get_call_result_type(fcinfo, NULL,
+							 &funcctx->tuple_desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	funcctx->tuple_desc = BlessTupleDesc(funcctx->tuple_desc);
+	state = palloc(sizeof(HistogramState));
+	MemoryContextSwitchTo(oldcontext);
+
+	state->set = open_for_rows(fcinfo, funcctx);
+	state->typcache = roaring64_range_typcache();
+	funcctx->max_calls = 0;
+	if (r64_min(&state->set, &min) && r64_max(&state->set, &max))
+		funcctx->max_calls = lay_out_bars(state, min, max, n);
+	funcctx->user_fctx = state;
+}
+
+/*
+ * roaring64_histogram(roaring64, n integer) returns rows (range int8range,
+ * count bigint): the span from the smallest element to the largest in n
+ * ranges of equal width (to within one, the wider first; fewer ranges if the
+ * span has fewer integers), and how many elements each holds, 0 included.
+ * No row for an empty set.  Errors if n is below 1.
+ */
+PG_FUNCTION_INFO_V1(roaring64_histogram);
+Datum
+roaring64_histogram(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *funcctx;
+	HistogramState *state;
+	uint64		extra;
+	int64		last;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+
+	if (SRF_IS_FIRSTCALL())
+		begin_histogram(fcinfo);
+	funcctx = SRF_PERCALL_SETUP();
+	state = (HistogramState *) funcctx->user_fctx;
+
+	if (funcctx->call_cntr == funcctx->max_calls)
+		SRF_RETURN_DONE(funcctx);
+
+	/* a narrow bar ends at lo + width - 1, a wide one at lo + width */
+	extra = (funcctx->call_cntr < state->wider) ? 1 : 0;
+	last = (int64) ((uint64) state->lo + state->width + extra - 1);
+	values[0] = roaring64_make_range(state->typcache, state->lo, last);
+	values[1] = Int64GetDatum((int64) r64_count_range(&state->set,
+													  state->lo, last));
+	/* wraps around only after the last bar */
+	state->lo = (int64) ((uint64) last + 1);
+	SRF_RETURN_NEXT(funcctx,
+					HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
+													  values, nulls)));
+}

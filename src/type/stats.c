@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * stats.c
+ *	  What a value is made of.
+ *
+ * src/type/stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+
+#include "roaring64.h"
+
+/*
+ * roaring64_stats(roaring64) returns a row (cardinality, bytes, buckets,
+ * array_containers, bitset_containers, run_containers), all bigint.  Bytes
+ * are those of the portable form: before compression, without the header
+ * that the server adds.
+ */
+PG_FUNCTION_INFO_V1(roaring64_stats);
+Datum
+roaring64_stats(PG_FUNCTION_ARGS)
+{
+	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_stats	stats = r64_get_stats(&s);
+	TupleDesc	tupdesc;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	values[0] = Int64GetDatum((int64) stats.cardinality);
+	values[1] = Int64GetDatum((int64) s.size);
+	values[2] = Int64GetDatum((int64) stats.buckets);
+	values[3] = Int64GetDatum((int64) stats.arrays);
+	values[4] = Int64GetDatum((int64) stats.bitsets);
+	values[5] = Int64GetDatum((int64) stats.runs);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
+													  values, nulls)));
+}

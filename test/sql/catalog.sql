@@ -1,0 +1,79 @@
+--
+-- What holds for everything the extension has in the catalogs, in the manner
+-- of the server's own opr_sanity.  Every query gives the offenders: none.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+
+CREATE TEMP VIEW members AS
+	SELECT classid::regclass AS class, objid
+	FROM pg_depend
+	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
+		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
+CREATE TEMP VIEW functions AS
+	SELECT p.* FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
+CREATE TEMP VIEW operators AS
+	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
+
+-- there is something to look at
+SELECT count(*) > 50 AS functions, (SELECT count(*) > 20 FROM operators) AS operators
+FROM functions;
+
+-- no description
+SELECT pg_describe_object(class, objid, 0)
+FROM members
+WHERE obj_description(objid, class::text) IS NULL
+	AND class IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
+				  'pg_cast'::regclass, 'pg_opclass'::regclass)
+	AND NOT (class = 'pg_type'::regclass AND objid = 'roaring64[]'::regtype);
+-- not safe in parallel plans
+SELECT oid::regprocedure FROM functions WHERE proparallel <> 's';
+-- volatile, or stable without reason
+SELECT oid::regprocedure FROM functions
+WHERE provolatile <> 'i' AND proname <> 'roaring64_out';
+-- a name without the prefix
+SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
+-- a C symbol that does not start with the function's own name, other than
+-- those that say that the set is not the first argument
+SELECT oid::regprocedure, prosrc FROM functions
+WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
+	AND prosrc !~ ('^' || proname || '($|_)')
+	AND replace(replace(prosrc, '_element_', '_'), '_range_', '_') <> proname;
+-- rows without an estimate of their own
+SELECT oid::regprocedure FROM functions WHERE proretset AND prorows <= 1;
+
+-- a commutator that does not point back, or compares in the wrong direction
+SELECT a.oid::regoperator, b.oid::regoperator
+FROM operators AS a LEFT JOIN pg_operator AS b ON b.oid = a.oprcom
+WHERE a.oprcom <> 0
+	AND (b.oid IS NULL OR b.oprcom <> a.oid
+		 OR a.oprleft <> b.oprright OR a.oprright <> b.oprleft);
+-- a negator that does not point back
+SELECT a.oid::regoperator
+FROM operators AS a LEFT JOIN pg_operator AS b ON b.oid = a.oprnegate
+WHERE a.oprnegate <> 0
+	AND (b.oid IS NULL OR b.oprnegate <> a.oid
+		 OR a.oprleft <> b.oprleft OR a.oprright <> b.oprright);
+-- a test without estimators
+SELECT oid::regoperator FROM operators
+WHERE oprresult = 'boolean'::regtype AND (oprrest = 0 OR oprjoin = 0);
+-- an operator and its function that differ in their arguments or result
+SELECT o.oid::regoperator, p.oid::regprocedure
+FROM operators AS o JOIN pg_proc AS p ON p.oid = o.oprcode
+WHERE p.prorettype <> o.oprresult
+	OR p.pronargs <> 2
+	OR p.proargtypes[0] <> o.oprleft OR p.proargtypes[1] <> o.oprright;
+-- an operator class that is not valid
+SELECT opcname FROM pg_opclass JOIN members ON class = 'pg_opclass'::regclass AND objid = oid
+WHERE NOT amvalidate(oid);
+
+-- the extension moves to another schema and works there
+CREATE SCHEMA elsewhere;
+ALTER EXTENSION roaring64 SET SCHEMA elsewhere;
+SELECT '{2,1}'::elsewhere.roaring64 OPERATOR(elsewhere.|) 3;
+ALTER EXTENSION roaring64 SET SCHEMA public;
+DROP SCHEMA elsewhere;
+-- an ordinary user who may create things may create it
+SELECT trusted, relocatable, superuser FROM pg_available_extension_versions
+WHERE name = 'roaring64' AND version = '1.0';

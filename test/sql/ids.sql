@@ -1,0 +1,82 @@
+--
+-- Ids made by a clock, rearranged to suit a bitmap.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+
+-- worker and sequence go above the clock
+SELECT ms, worker, sequence, id, roaring64_snowflake_fold(id) AS folded,
+	   roaring64_snowflake_fold(id) =
+	   (((worker << 12) | sequence) << 41) | ms AS as_documented
+FROM (SELECT ms, worker, sequence, (ms << 22) | (worker << 12) | sequence
+	  FROM (VALUES (0::bigint, 0::bigint, 0::bigint),
+				   (1, 0, 0),
+				   (0, 1, 0),
+				   (0, 0, 1),
+				   (1279929600000, 3, 2),
+				   (2199023255551, 1023, 4095)) AS t (ms, worker, sequence)) AS t (ms, worker, sequence, id);
+
+-- ids of one worker and sequence stay in the order of their time
+SELECT bool_and(roaring64_snowflake_fold(ms << 22 | 4099) < roaring64_snowflake_fold((ms + 1) << 22 | 4099))
+FROM generate_series(1279929600000, 1279929600100) AS ms;
+
+-- the sign stays, so that this is defined for all of bigint
+SELECT x, roaring64_snowflake_fold(x), roaring64_snowflake_unfold(x)
+FROM unnest('{-9223372036854775808,-1,0,1,9223372036854775807}'::bigint[]) AS x;
+
+-- A bijection: each of the 64 bits goes to a bit of its own, whatever the
+-- others are.
+WITH bits AS (SELECT (1::bigint << bit) AS x FROM generate_series(0, 63) AS bit),
+	 images AS (SELECT roaring64_snowflake_fold(x) AS fold,
+					   roaring64_snowflake_unfold(x) AS unfold FROM bits)
+SELECT count(DISTINCT fold) FILTER (WHERE fold IN (SELECT x FROM bits)) AS fold,
+	   count(DISTINCT unfold) FILTER (WHERE unfold IN (SELECT x FROM bits)) AS unfold
+FROM images;
+SELECT count(*) AS pairs,
+	   count(*) FILTER (WHERE roaring64_snowflake_fold(x | y) =
+						roaring64_snowflake_fold(x) | roaring64_snowflake_fold(y)) AS fold,
+	   count(*) FILTER (WHERE roaring64_snowflake_unfold(x | y) =
+						roaring64_snowflake_unfold(x) | roaring64_snowflake_unfold(y)) AS unfold
+FROM (SELECT hashint8extended(i, 1), hashint8extended(i, 2)
+	  FROM generate_series(1, 1000) AS i) AS t (x, y);
+
+-- undone both ways
+SELECT count(*) AS ids,
+	   count(*) FILTER (WHERE roaring64_snowflake_unfold(roaring64_snowflake_fold(x)) = x) AS there_and_back,
+	   count(*) FILTER (WHERE roaring64_snowflake_fold(roaring64_snowflake_unfold(x)) = x) AS back_and_there
+FROM (SELECT hashint8extended(i, 3) FROM generate_series(1, 10000) AS i
+	  UNION ALL
+	  SELECT sign * (1::bigint << bit) + d
+	  FROM unnest('{1,-1}'::int[]) AS sign, generate_series(0, 62) AS bit,
+		   generate_series(-1, 1) AS d) AS t (x);
+
+-- what it is for: bytes an id
+SELECT round(avg(octet_length(plain::bytea)) / 100000, 1) AS plain,
+	   round(avg(octet_length(folded::bytea)) / 100000, 1) AS folded
+FROM (SELECT array_agg(id)::roaring64 AS plain,
+			 array_agg(roaring64_snowflake_fold(id))::roaring64 AS folded
+	  FROM (SELECT ((1279929600000 + i * 37) << 22)
+				   | ((hashint8(i) & 3)::bigint << 12)
+				   | abs(hashint8(-i) % 3) AS id
+			FROM generate_series(1::bigint, 100000) AS i) AS t) AS t;
+
+-- time_bucket: low bits cleared, which rounds down below zero as well
+SELECT x, roaring64_time_bucket(x, 0) AS "0", roaring64_time_bucket(x, 4) AS "4",
+	   roaring64_time_bucket(x, 32) AS "32", roaring64_time_bucket(x, 63) AS "63"
+FROM unnest('{-9223372036854775808,-4294967297,-17,-1,0,15,16,4294967296,9223372036854775807}'::bigint[]) AS x;
+SELECT count(*) AS ids,
+	   count(*) FILTER (WHERE roaring64_time_bucket(x, bits) <= x
+						AND roaring64_time_bucket(x, bits)::numeric + width > x
+						AND mod(roaring64_time_bucket(x, bits), width) = 0) AS time_bucket
+FROM (SELECT hashint8extended(i, 4) FROM generate_series(1, 200) AS i) AS t (x),
+	 generate_series(0, 63) AS bits,
+	 LATERAL (SELECT trunc(2::numeric ^ bits) AS width) AS w;
+SELECT roaring64_time_bucket(1, -1);
+SELECT roaring64_time_bucket(1, 64);
+
+-- NULL in, NULL out
+SELECT roaring64_snowflake_fold(NULL) IS NULL AS fold,
+	   roaring64_snowflake_unfold(NULL) IS NULL AS unfold,
+	   roaring64_time_bucket(NULL, 1) IS NULL AS id,
+	   roaring64_time_bucket(1, NULL) IS NULL AS bits;

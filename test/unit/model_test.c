@@ -1,0 +1,790 @@
+/*-------------------------------------------------------------------------
+ *
+ * model_test.c
+ *	  Every function of r64.h against the model, on random sets.
+ *
+ * A case draws two sets and asks one function about them, the functions in
+ * turn.  Sets that the engine makes must have the model's canonical bytes.
+ *
+ * test/unit/model_test.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "shapes.h"
+
+#define DEFAULT_CASES	20000
+#define PROBES			20
+
+/* Results of more elements than this have over RESULT_LIMIT bytes. */
+#define HUGE_CARDINALITY	(UINT64_C(1) << 35)
+#define RESULT_LIMIT		((size_t) 2 << 20)
+
+static const r64_op all_ops[] = {R64_OR, R64_AND, R64_ANDNOT, R64_XOR};
+static const char *const op_names[] = {" or", " and", " andnot", " xor"};
+
+/* What a case works on. */
+static universe u;
+static model ma;
+static model mb;
+static r64_set a;
+static r64_set b;
+
+static void
+check_result(r64_buf got, const model *want)
+{
+	size_t		size;
+	uint8_t    *bytes = model_encode(want, &size, NULL);
+
+	CHECK_BYTES(unit_result(got), got.size, bytes, size);
+}
+
+/* A call that may fail, and what came of it. */
+typedef struct call
+{
+	r64_op		op;
+	r64_set    *s;
+	const r64_set *t;
+	int64_t		lo;				/* or delta */
+	int64_t		hi;
+	int64_t    *values;
+	const r64_range *ranges;
+	size_t		n;
+	r64_buf		result;
+} call;
+
+static void
+call_combine(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_combine(c->op, c->s, c->t);
+}
+
+static void
+call_combine_range(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_combine_range(c->op, c->s, c->lo, c->hi);
+}
+
+static void
+call_shift(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_shift(c->s, c->lo);
+}
+
+static void
+call_copy(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_copy(c->s);
+}
+
+static void
+call_from_values(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_from_values(&unit_env, c->values, c->n);
+}
+
+static void
+call_from_ranges(void *arg)
+{
+	call	   *c = arg;
+
+	c->result = r64_from_ranges(&unit_env, c->ranges, c->n);
+}
+
+/* Whether the set is too large to be encoded; it may be all of bigint. */
+static bool
+is_huge(const model *m)
+{
+	uint64_t	count = 0;
+
+	for (size_t i = 0; i < m->n && count <= HUGE_CARDINALITY; i++)
+	{
+		uint64_t	more = (uint64_t) m->runs[i].hi - (uint64_t) m->runs[i].lo;
+
+		if (more > HUGE_CARDINALITY)
+			return true;
+		count += more + 1;
+	}
+	return count > HUGE_CARDINALITY;
+}
+
+/*
+ * The call gives exactly the wanted set, or fails with R64_TOO_LARGE if that
+ * set does not fit.
+ */
+static void
+check_call(void (*body) (void *arg), call *c, const model *want)
+{
+	unit_outcome outcome;
+	bool		fits = false;
+	size_t		size = 0;
+
+	if (!is_huge(want))
+	{
+		(void) model_encode(want, &size, NULL);
+		fits = size <= unit_env.max_size;
+	}
+	outcome = unit_try(body, c);
+	if (outcome == UNIT_FAILED)
+		unit_note(" (%s)", unit_reason);
+	if (fits)
+	{
+		if (CHECK(outcome == UNIT_DONE))
+			check_result(c->result, want);
+	}
+	else
+	{
+		CHECK(outcome == UNIT_FAILED && unit_error == R64_TOO_LARGE);
+		CHECK(unit_largest <= 2 * unit_env.max_size + ((size_t) 4 << 20));
+	}
+}
+
+/*
+ * The tests: each makes its own sets' business of u, ma, mb, a and b.
+ */
+
+static void
+test_contains(void)
+{
+	for (int i = 0; i < PROBES; i++)
+	{
+		int64_t		v = shape_probe(&u, &ma);
+
+		CHECK(r64_contains(&a, v) == model_contains(&ma, v));
+	}
+	CHECK(r64_is_empty(&a) == (ma.n == 0));
+}
+
+static void
+test_totals(void)
+{
+	r64_stats	want;
+	r64_stats	got = r64_get_stats(&a);
+	size_t		size;
+	int64_t		v = 0;
+
+	(void) model_encode(&ma, &size, &want);
+	CHECK_U64(r64_cardinality(&a), model_cardinality(&ma));
+	CHECK_U64(got.cardinality, want.cardinality);
+	CHECK_U64(got.buckets, want.buckets);
+	CHECK_U64(got.arrays, want.arrays);
+	CHECK_U64(got.bitsets, want.bitsets);
+	CHECK_U64(got.runs, want.runs);
+	if (CHECK(r64_min(&a, &v) == (ma.n > 0)) && ma.n > 0)
+		CHECK_I64(v, ma.runs[0].lo);
+	if (CHECK(r64_max(&a, &v) == (ma.n > 0)) && ma.n > 0)
+		CHECK_I64(v, ma.runs[ma.n - 1].hi);
+}
+
+static void
+test_count_range(void)
+{
+	if (unit_one_in(2))
+		r64_index_set(&a);
+	for (int i = 0; i < PROBES; i++)
+	{
+		int64_t		lo;
+		int64_t		hi;
+
+		shape_range(&u, &ma, &lo, &hi);
+		CHECK_U64(r64_count_range(&a, lo, hi),
+				  model_count_range(&ma, lo, hi));
+		CHECK_U64(r64_count_range(&a, INT64_MIN, hi),
+				  model_count_range(&ma, INT64_MIN, hi));
+	}
+	CHECK_U64(r64_count_range(&a, INT64_MIN, INT64_MAX),
+			  model_cardinality(&ma));
+	CHECK_U64(r64_count_range(&a, 5, 4), 0);
+	CHECK_U64(r64_count_range(&a, INT64_MAX, INT64_MIN), 0);
+}
+
+static void
+check_select(uint64_t n)
+{
+	int64_t		got = 0;
+	int64_t		want = 0;
+	bool		exists = model_select(&ma, n, &want);
+
+	if (CHECK(r64_select(&a, n, &got) == exists) && exists)
+		CHECK_I64(got, want);
+}
+
+static void
+test_select(void)
+{
+	uint64_t	card = model_cardinality(&ma);
+
+	for (int i = 0; i < PROBES; i++)
+		check_select(unit_below(card + 2));
+	check_select(0);
+	check_select(card - 1);		/* the largest number, if it is empty */
+	check_select(card);
+	check_select(UINT64_MAX);
+}
+
+static void
+test_neighbours(void)
+{
+	for (int i = 0; i < PROBES; i++)
+	{
+		int64_t		v = shape_probe(&u, &ma);
+		int64_t		got = 0;
+		int64_t		want = 0;
+		bool		exists = model_next(&ma, v, &want);
+
+		if (CHECK(r64_next(&a, v, &got) == exists) && exists)
+			CHECK_I64(got, want);
+		exists = model_prev(&ma, v, &want);
+		if (CHECK(r64_prev(&a, v, &got) == exists) && exists)
+			CHECK_I64(got, want);
+		exists = model_next_absent(&ma, v, &want);
+		if (CHECK(r64_next_absent(&a, v, &got) == exists) && exists)
+			CHECK_I64(got, want);
+	}
+}
+
+/*
+ * Reads [lo, hi] page by page, as a caller would; count elements at most.
+ */
+static void
+check_read(int64_t lo, int64_t hi, bool reverse, size_t page, size_t count)
+{
+	int64_t    *out = unit_alloc(page * sizeof(int64_t));
+
+	while (lo <= hi)
+	{
+		size_t		n = r64_read(&a, lo, hi, reverse, out, page);
+
+		if (!CHECK(n <= page))
+			return;
+		for (size_t i = 0; i < n; i++)
+		{
+			int64_t		want = 0;
+
+			if (!CHECK(reverse ? model_prev(&ma, hi, &want) && want >= lo :
+					   model_next(&ma, lo, &want) && want <= hi) ||
+				!CHECK_I64(out[i], want))
+				return;
+			if (reverse ? want == INT64_MIN : want == INT64_MAX)
+				return;
+			if (reverse)
+				hi = want - 1;
+			else
+				lo = want + 1;
+		}
+		if (n < page)
+		{
+			CHECK_U64(model_count_range(&ma, lo, hi), 0);
+			return;
+		}
+		if (count <= n)
+			return;
+		count -= n;
+	}
+}
+
+static void
+test_read(void)
+{
+	int64_t		lo;
+	int64_t		hi;
+	int64_t		none;
+
+	shape_range(&u, &ma, &lo, &hi);
+	check_read(lo, hi, false, 1 + unit_skewed(3000), 10000);
+	check_read(lo, hi, true, 1 + unit_skewed(3000), 10000);
+	check_read(INT64_MIN, INT64_MAX, false, 1 + unit_skewed(3000), 20000);
+	check_read(INT64_MIN, INT64_MAX, true, 1 + unit_skewed(3000), 20000);
+	CHECK_U64(r64_read(&a, lo, hi, false, &none, 0), 0);
+	CHECK_U64(r64_read(&a, 7, 6, true, &none, 1), 0);
+}
+
+static void
+test_runs(void)
+{
+	int64_t		lo;
+	int64_t		hi;
+	int64_t		first = 0;
+	int64_t		last = 0;
+
+	/* all of them, one after the other */
+	lo = INT64_MIN;
+	for (size_t i = 0; i < ma.n && i < 3000; i++)
+	{
+		if (!CHECK(r64_next_run(&a, lo, INT64_MAX, &first, &last)) ||
+			!CHECK_I64(first, ma.runs[i].lo) ||
+			!CHECK_I64(last, ma.runs[i].hi))
+			return;
+		if (last == INT64_MAX)
+			break;
+		lo = last + 1;
+	}
+	/* any, clipped */
+	for (int i = 0; i < PROBES; i++)
+	{
+		int64_t		want = 0;
+		int64_t		want_last = 0;
+		bool		exists;
+
+		shape_range(&u, &ma, &lo, &hi);
+		exists = lo <= hi && model_next(&ma, lo, &want) && want <= hi;
+		if (exists && model_next_absent(&ma, want, &want_last) &&
+			want_last <= hi)
+			want_last--;
+		else
+			want_last = hi;
+		if (CHECK(r64_next_run(&a, lo, hi, &first, &last) == exists) &&
+			exists)
+		{
+			CHECK_I64(first, want);
+			CHECK_I64(last, want_last);
+		}
+		CHECK(r64_contains_range(&a, lo, hi) ==
+			  model_contains_range(&ma, lo, hi));
+		if (ma.n > 0)
+		{
+			const r64_range *run = &ma.runs[unit_below(ma.n)];
+
+			CHECK(r64_contains_range(&a, run->lo, run->hi));
+			if (run->hi < INT64_MAX)
+				CHECK(!r64_contains_range(&a, run->lo, run->hi + 1));
+			if (run->lo > INT64_MIN)
+				CHECK(!r64_contains_range(&a, run->lo - 1, run->hi));
+		}
+	}
+	CHECK(r64_contains_range(&a, 1, 0));
+}
+
+static void
+test_relations(void)
+{
+	model		common = model_combine(R64_AND, &ma, &mb);
+	uint64_t	n = model_cardinality(&common);
+	bool		equal = model_equal(&ma, &mb);
+	int			order = memcmp(a.bytes, b.bytes,
+							   a.size < b.size ? a.size : b.size);
+
+	if (order == 0)
+		order = (a.size > b.size) - (a.size < b.size);
+	CHECK(r64_equal(&a, &b) == equal);
+	CHECK(r64_equal(&b, &a) == equal);
+	CHECK_I64(r64_compare(&a, &b), (order > 0) - (order < 0));
+	CHECK_I64(r64_compare(&b, &a), (order < 0) - (order > 0));
+	CHECK_I64(r64_compare(&a, &a), 0);
+	CHECK_U64(r64_and_cardinality(&a, &b), n);
+	CHECK_U64(r64_and_cardinality(&b, &a), n);
+	CHECK(r64_overlaps(&a, &b) == (n > 0));
+	CHECK(r64_overlaps(&b, &a) == (n > 0));
+	CHECK(r64_is_subset(&a, &b) == model_equal(&common, &ma));
+	CHECK(r64_is_subset(&b, &a) == model_equal(&common, &mb));
+	CHECK(r64_is_subset(&a, &a));
+	CHECK(r64_equal(&a, &a));
+}
+
+static void
+test_combine(void)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		model		want = model_combine(all_ops[i], &ma, &mb);
+		call		c = {.op = all_ops[i],.s = &a,.t = &b};
+
+		unit_note("%s", op_names[i]);
+		check_call(call_combine, &c, &want);
+	}
+}
+
+/* One element in or out: what | id and - id do. */
+static void
+test_splice(void)
+{
+	uint8_t		bytes[R64_SINGLETON_SIZE];
+	int64_t		v = shape_probe(&u, &ma);
+	model		mv = model_range(v, v);
+	r64_set		one = r64_singleton(&unit_env, v, bytes);
+	size_t		size;
+	uint8_t    *want_one = model_encode(&mv, &size, NULL);
+
+	unit_note(" and %" PRId64, v);
+	CHECK_BYTES(one.bytes, one.size, want_one, size);
+	CHECK(one.bytes == bytes);
+	for (int i = 0; i < 4; i++)
+	{
+		model		want = model_combine(all_ops[i], &ma, &mv);
+		model		turned = model_combine(all_ops[i], &mv, &ma);
+		call		c = {.op = all_ops[i],.s = &a,.t = &one};
+
+		unit_note("%s", op_names[i]);
+		check_call(call_combine, &c, &want);
+		c.s = &one;
+		c.t = &a;
+		check_call(call_combine, &c, &turned);
+	}
+	r64_close(&one);
+}
+
+static void
+test_combine_range(void)
+{
+	int64_t		lo;
+	int64_t		hi;
+	model		range;
+
+	shape_range(&u, &ma, &lo, &hi);
+	if (unit_one_in(20))
+		lo = INT64_MIN;
+	if (unit_one_in(20))
+		hi = INT64_MAX;
+	range = model_range(lo, hi);
+	unit_env.max_size = RESULT_LIMIT;
+	unit_note(" range %" PRId64 " to %" PRId64, lo, hi);
+	for (int i = 0; i < 4; i++)
+	{
+		model		want = model_combine(all_ops[i], &ma, &range);
+		call		c = {.op = all_ops[i],.s = &a,.lo = lo,.hi = hi};
+
+		unit_note("%s", op_names[i]);
+		check_call(call_combine_range, &c, &want);
+	}
+}
+
+static void
+test_shift(void)
+{
+	call		c = {.s = &a};
+	model		want;
+
+	switch (unit_below(5))
+	{
+		case 0:					/* to the very end, or one past it */
+			if (ma.n > 0 && ma.runs[ma.n - 1].hi >= 0)
+				c.lo = INT64_MAX - ma.runs[ma.n - 1].hi;
+			if (unit_one_in(2) && c.lo < INT64_MAX)
+				c.lo++;
+			break;
+		case 1:
+			if (ma.n > 0 && ma.runs[0].lo < 0)
+				c.lo = INT64_MIN - ma.runs[0].lo;
+			if (unit_one_in(2) && c.lo > INT64_MIN)
+				c.lo--;
+			break;
+		case 2:					/* whole containers, whole buckets */
+			c.lo = (int64_t) (unit_below(5) << (unit_one_in(2) ? 16 : 32));
+			break;
+		case 3:
+			c.lo = (int64_t) unit_skewed(1 << 20);
+			break;
+		default:
+			c.lo = shape_probe(&u, &ma);
+			break;
+	}
+	if (c.lo != INT64_MIN && unit_one_in(2))
+		c.lo = -c.lo;
+	unit_note(" shifted by %" PRId64, c.lo);
+	if (model_shift(&ma, c.lo, &want))
+		check_call(call_shift, &c, &want);
+	else
+	{
+		CHECK(unit_try(call_shift, &c) == UNIT_FAILED);
+		CHECK(unit_error == R64_OUT_OF_RANGE);
+	}
+}
+
+static void
+test_copy(void)
+{
+	call		c = {.s = &a};
+
+	check_call(call_copy, &c, &ma);
+	CHECK(c.result.base + unit_env.headroom != a.bytes);
+}
+
+static void
+test_from_values(void)
+{
+	call		c = {0};
+	model		want = ma;
+	int64_t    *values;
+
+	if (model_cardinality(&ma) > 200000)
+		want = mb;
+	if (model_cardinality(&want) > 200000)
+		want = model_range(-5, 5);
+	values = model_values(&want, &c.n);
+	c.values = unit_alloc((2 * c.n + 1) * sizeof(int64_t));
+	if (c.n > 0)
+		memcpy(c.values, values, c.n * sizeof(int64_t));
+	/* some twice */
+	for (uint64_t k = c.n > 0 ? unit_skewed(c.n + 1) : 0; k > 0; k--)
+	{
+		c.values[c.n] = c.values[unit_below(c.n)];
+		c.n++;
+	}
+	switch (unit_below(4))
+	{
+		case 0:					/* as they are */
+			break;
+		case 1:					/* descending */
+			for (size_t i = 0; i < c.n / 2; i++)
+			{
+				int64_t		swapped = c.values[i];
+
+				c.values[i] = c.values[c.n - 1 - i];
+				c.values[c.n - 1 - i] = swapped;
+			}
+			break;
+		default:
+			for (size_t i = c.n; i > 1; i--)
+			{
+				size_t		j = unit_below(i);
+				int64_t		swapped = c.values[i - 1];
+
+				c.values[i - 1] = c.values[j];
+				c.values[j] = swapped;
+			}
+			break;
+	}
+	unit_note(" %zu values", c.n);
+	check_call(call_from_values, &c, &want);
+}
+
+static void
+test_from_ranges(void)
+{
+	call		c = {0};
+	range_list	list = {0};
+	model		want;
+
+	/* the model's own ranges, cut up, and some more */
+	for (size_t i = 0; i < ma.n && i < 5000; i++)
+	{
+		int64_t		lo = ma.runs[i].lo;
+		int64_t		hi = ma.runs[i].hi;
+		int64_t		mid = (int64_t) unit_between((uint64_t) lo, (uint64_t) hi);
+
+		range_list_add(&list, mid, hi);
+		range_list_add(&list, lo, unit_one_in(2) ? mid : hi);
+	}
+	for (uint64_t k = unit_below(6); k > 0; k--)
+	{
+		int64_t		lo;
+		int64_t		hi;
+
+		shape_range(&u, &mb, &lo, &hi);
+		range_list_add(&list, lo, hi);
+	}
+	for (size_t i = list.n; i > 1; i--)
+	{
+		size_t		j = unit_below(i);
+		r64_range	swapped = list.ranges[i - 1];
+
+		list.ranges[i - 1] = list.ranges[j];
+		list.ranges[j] = swapped;
+	}
+	want = model_make(&list);
+	c.ranges = list.ranges;
+	c.n = list.n;
+	unit_env.max_size = RESULT_LIMIT;
+	check_call(call_from_ranges, &c, &want);
+}
+
+static void
+test_check(void)
+{
+	size_t		size;
+	uint8_t    *bytes = model_encode_legal(&ma, &size);
+	bool		same = size == a.size && memcmp(bytes, a.bytes, size) == 0;
+	r64_diagnosis why = {0};
+	r64_verdict verdict;
+
+	CHECK(r64_check(&unit_env, a.bytes, a.size, &why) == R64_CANONICAL);
+	bytes = unit_place(bytes, size, (unsigned) unit_below(8));
+	verdict = r64_check(&unit_env, bytes, size, &why);
+	if (!CHECK(verdict == (same ? R64_CANONICAL : R64_LEGAL)))
+	{
+		unit_note(" %s at %zu", why.reason ? why.reason : "-", why.offset);
+		return;
+	}
+	check_result(r64_canonicalise(&unit_env, bytes, size), &ma);
+}
+
+/* Limits one byte short of the result, and exactly at it. */
+static void
+test_limit(void)
+{
+	r64_op		op = all_ops[unit_below(4)];
+	model		want = model_combine(op, &ma, &mb);
+	call		c = {.op = op,.s = &a,.t = &b};
+	size_t		size;
+
+	unit_note("%s", op_names[op]);
+	(void) model_encode(&want, &size, NULL);
+	unit_env.max_size = size;
+	check_call(call_combine, &c, &want);
+	unit_env.max_size = size - 1;
+	check_call(call_combine, &c, &want);
+	unit_env.max_size = a.size;
+	check_call(call_copy, &c, &ma);
+	unit_env.max_size = a.size - 1;
+	check_call(call_copy, &c, &ma);
+}
+
+/* A call left by longjmp from a poll does no harm, and the next one works. */
+static void
+test_interrupt(void)
+{
+	model		want = model_combine(R64_XOR, &ma, &mb);
+	call		c = {.op = R64_XOR,.s = &a,.t = &b};
+	unit_outcome outcome;
+
+	unit_poll_limit = 1 + unit_skewed(50);
+	unit_polls = 0;
+	outcome = unit_try(call_combine, &c);
+	CHECK(outcome == UNIT_DONE || outcome == UNIT_INTERRUPTED);
+	CHECK((outcome == UNIT_INTERRUPTED) == (unit_polls >= unit_poll_limit));
+	unit_poll_limit = 0;
+	check_call(call_combine, &c, &want);
+}
+
+/* Adds n values that the model is given too; they may be of any set. */
+static model
+accumulate(r64_accumulator *acc, size_t n)
+{
+	int64_t    *values = unit_alloc((n + 1) * sizeof(int64_t));
+	int64_t		base = shape_probe(&u, &ma) / 2;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		values[i] = unit_one_in(4) ? shape_probe(&u, &ma) :
+			base + (int64_t) unit_below(100000);
+		r64_accumulate(acc, values[i]);
+	}
+	return model_from_values(values, n);
+}
+
+/* An accumulator gets values, sets and ranges in turn. */
+static void
+test_accumulator(void)
+{
+	r64_accumulator acc;
+	model		want = {NULL, 0};
+	r64_set		s;
+
+	r64_accumulator_init(&acc, &unit_env);
+	for (uint64_t steps = unit_below(8); steps > 0; steps--)
+	{
+		r64_op		op = all_ops[unit_below(4)];
+		model		other;
+		int64_t		lo;
+		int64_t		hi;
+
+		switch (unit_below(4))
+		{
+			case 0:
+				unit_note("%s set", op_names[op]);
+				want = model_combine(op, &want, &mb);
+				r64_accumulator_combine(&acc, op, &b);
+				break;
+			case 1:
+				shape_range(&u, &want, &lo, &hi);
+				if ((uint64_t) hi - (uint64_t) lo > UINT64_C(1) << 33)
+					hi = lo < 0 ? lo + 100000 : lo;
+				unit_note("%s range %" PRId64 " to %" PRId64, op_names[op],
+						  lo, hi);
+				other = model_range(lo, hi);
+				want = model_combine(op, &want, &other);
+				r64_accumulator_combine_range(&acc, op, lo, hi);
+				break;
+			default:
+				/* by chance more than it buffers before it merges */
+				other = accumulate(&acc, unit_one_in(100) ? 300000 :
+								   unit_skewed(5000));
+				unit_note(" values");
+				want = model_combine(R64_OR, &want, &other);
+				break;
+		}
+		if (unit_one_in(3))
+		{
+			size_t		size;
+			uint8_t    *bytes = model_encode(&want, &size, NULL);
+
+			s = r64_accumulator_set(&acc);
+			CHECK_BYTES(s.bytes, s.size, bytes, size);
+			r64_close(&s);
+		}
+	}
+	s = r64_accumulator_set(&acc);
+	check_result(r64_copy(&s), &want);
+	r64_close(&s);
+}
+
+static const struct
+{
+	const char *name;
+	void		(*run) (void);
+}			tests[] = {
+	{"contains", test_contains},
+	{"totals", test_totals},
+	{"count_range", test_count_range},
+	{"select", test_select},
+	{"neighbours", test_neighbours},
+	{"read", test_read},
+	{"runs", test_runs},
+	{"relations", test_relations},
+	{"combine", test_combine},
+	{"combine", test_combine},
+	{"splice", test_splice},
+	{"combine_range", test_combine_range},
+	{"shift", test_shift},
+	{"copy", test_copy},
+	{"from_values", test_from_values},
+	{"from_ranges", test_from_ranges},
+	{"accumulator", test_accumulator},
+	{"check", test_check},
+	{"limit", test_limit},
+	{"interrupt", test_interrupt}
+};
+#define NTESTS	(sizeof(tests) / sizeof(tests[0]))
+
+static void
+run_case(void *arg)
+{
+	uint64_t	i = *(uint64_t *) arg;
+
+	unit_note(" %s,", tests[i % NTESTS].name);
+	shape_pair(SHAPE_LARGE, &u, &ma, &mb);
+	if (unit_one_in(2))
+		unit_env.headroom = unit_below(17);
+	a = model_open(&ma);
+	b = model_open(&mb);
+	tests[i % NTESTS].run();
+	r64_close(&a);
+	r64_close(&b);
+}
+
+int
+main(int argc, char **argv)
+{
+	unit_start("every function against a model", DEFAULT_CASES, argc, argv);
+	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
+	{
+		unit_numbered_case(i);
+		if (!CHECK(unit_try(run_case, &i) == UNIT_DONE))
+			printf("\t%s\n", unit_reason);
+	}
+	return unit_finish();
+}
