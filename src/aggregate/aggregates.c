@@ -101,7 +101,7 @@ roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
 		return keep_state(fcinfo);
 	(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
 	state = get_state(fcinfo);
-	r64_accumulator_combine_range(&state->acc, R64_OR, lo, hi);
+	r64_accumulate_range(&state->acc, lo, hi);
 	return ExpandedRoaring64GetDatum(state);
 }
 
@@ -119,7 +119,10 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 		return keep_state(fcinfo);
 	s = PG_GETARG_ROARING64(1);
 	state = get_state(fcinfo);
-	r64_accumulator_combine(&state->acc, PG_ARGISNULL(0) ? R64_OR : op, &s);
+	if (op == R64_OR || PG_ARGISNULL(0))
+		r64_accumulate_set(&state->acc, &s);
+	else
+		r64_accumulator_combine(&state->acc, op, &s);
 	return ExpandedRoaring64GetDatum(state);
 }
 

@@ -3,11 +3,17 @@
  * accumulator.c
  *	  A set that grows.
  *
+ * What is added waits in one of three buffers: single values and the values of
+ * small containers in an array, ranges in another, larger containers in cells
+ * where they are united as they come.  A full buffer becomes a set that is
+ * united with the flat one.
+ *
  * src/portable/accumulator.c
  *
  *-------------------------------------------------------------------------
  */
-#include "format.h"
+#include "cells.h"
+#include "container.h"
 
 /*
  * Values are merged when there are BATCH of them or, once the set is larger,
@@ -16,7 +22,18 @@
  * of the result, while the values take less memory than the result does.
  */
 #define FIRST_ROOM	64
-#define BATCH		(256 * 1024)
+#define BATCH		(1024 * 1024)
+
+/* Containers with more values than this go to a cell. */
+#define FEW_VALUES	32
+
+/*
+ * A set is united with the flat one directly if it is one of the first, when
+ * cells of 8 kB would take more than they save, or if it is large and the
+ * other not much larger.
+ */
+#define FIRST_SETS	4
+#define LARGE_SET	(64 * 1024)
 
 static r64_set
 flat_set(const r64_accumulator *acc)
@@ -40,75 +57,172 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 	acc->flat = r64_from_values(env, NULL, 0);
 }
 
-/* Moves the buffered values into the flat set. */
+/* Unites the flat set with a buffer that has become a set, and takes that. */
+static void
+merge(r64_accumulator *acc, r64_buf more)
+{
+	r64_set		a = flat_set(acc);
+	r64_set		b;
+
+	if (r64_is_empty(&a))
+	{
+		replace_flat(acc, more);
+		return;
+	}
+	b = r64_open(acc->env, more.base + acc->env->headroom, more.size);
+	replace_flat(acc, r64_combine(R64_OR, &a, &b));
+	acc->env->release(acc->env->arg, more.base);
+}
+
 static void
 merge_values(r64_accumulator *acc)
 {
-	r64_buf		batch;
-	r64_set		a;
-	r64_set		b;
+	size_t		n = acc->nvalues;
 
-	if (acc->n == 0)
-		return;
-	batch = r64_from_values(acc->env, acc->values, acc->n);
-	acc->n = 0;
-	a = flat_set(acc);
-	if (r64_is_empty(&a))
-	{
-		replace_flat(acc, batch);
-		return;
-	}
-	b = r64_open(acc->env, batch.base + acc->env->headroom, batch.size);
-	replace_flat(acc, r64_combine(R64_OR, &a, &b));
-	acc->env->release(acc->env->arg, batch.base);
+	acc->nvalues = 0;
+	if (n > 0)
+		merge(acc, r64_from_values(acc->env, acc->values, n));
 }
 
-void
-r64_accumulator_grow(r64_accumulator *acc)
+static void
+merge_ranges(r64_accumulator *acc)
 {
-	const r64_env *env = acc->env;
-	size_t		limit = acc->flat.size / (2 * sizeof(int64_t));
-	size_t		room = acc->room == 0 ? FIRST_ROOM : 2 * acc->room;
+	size_t		n = acc->nranges;
 
-	if (limit < BATCH)
-		limit = BATCH;
-	if (acc->room >= limit)
-	{
-		merge_values(acc);
-		return;
-	}
-	if (room > limit)
-		room = limit;
-	if (acc->values == NULL)
-		acc->values = env->alloc(env->arg, room * sizeof(int64_t));
-	else
-		acc->values = env->resize(env->arg, acc->values,
-								  room * sizeof(int64_t));
-	acc->room = room;
+	acc->nranges = 0;
+	if (n > 0)
+		merge(acc, r64_from_ranges(acc->env, acc->ranges, n));
 }
 
-void
-r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *b)
+static void
+merge_cells(r64_accumulator *acc)
 {
-	r64_set		a = r64_accumulator_set(acc);
-
-	replace_flat(acc, r64_combine(op, &a, b));
-}
-
-void
-r64_accumulator_combine_range(r64_accumulator *acc, r64_op op,
-							  int64_t lo, int64_t hi)
-{
-	r64_set		a = r64_accumulator_set(acc);
-	r64_buf		result = r64_combine_range(op, &a, lo, hi);
-
-	r64_close(&a);
-	replace_flat(acc, result);
+	if (acc->cells != NULL && !r64_cells_empty(acc->cells))
+		merge(acc, r64_cells_take(acc->cells));
 }
 
 r64_set
 r64_accumulator_set(r64_accumulator *acc)
 {
 	merge_values(acc);
+	merge_ranges(acc);
+	merge_cells(acc);
 	return flat_set(acc);
+}
+
+/*
+ * The room that a full buffer of items grows to; 0 if it has to be merged
+ * instead.
+ */
+static size_t
+next_room(const r64_accumulator *acc, size_t room, size_t item_size)
+{
+	size_t		limit = acc->flat.size / (2 * item_size);
+
+	if (limit < BATCH)
+		limit = BATCH;
+	if (room >= limit)
+		return 0;
+	if (room == 0)
+		return FIRST_ROOM;
+	return 2 * room < limit ? 2 * room : limit;
+}
+
+static void *
+resize_buffer(const r64_env *env, void *buffer, size_t size)
+{
+	if (buffer == NULL)
+		return env->alloc(env->arg, size);
+	return env->resize(env->arg, buffer, size);
+}
+
+void
+r64_accumulator_grow(r64_accumulator *acc)
+{
+	size_t		room = next_room(acc, acc->values_room, sizeof(int64_t));
+
+	if (room == 0)
+		merge_values(acc);
+	else
+	{
+		acc->values = resize_buffer(acc->env, acc->values,
+									room * sizeof(int64_t));
+		acc->values_room = room;
+	}
+}
+
+void
+r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
+{
+	if (lo > hi)
+		return;
+	if (acc->nranges == acc->ranges_room)
+	{
+		size_t		room = next_room(acc, acc->ranges_room, sizeof(r64_range));
+
+		if (room == 0)
+			merge_ranges(acc);
+		else
+		{
+			acc->ranges = resize_buffer(acc->env, acc->ranges,
+										room * sizeof(r64_range));
+			acc->ranges_room = room;
+		}
+	}
+	acc->ranges[acc->nranges++] = (r64_range) {.lo = lo,.hi = hi};
+}
+
+static void
+accumulate_container(r64_accumulator *acc, uint32_t high,
+					 const r64_container *c)
+{
+	uint64_t	base = (uint64_t) high << 32 | (uint32_t) c->key << 16;
+
+	if (c->type == R64_ARRAY && c->card <= FEW_VALUES)
+	{
+		for (uint32_t i = 0; i < c->card; i++)
+			r64_accumulate(acc, (int64_t)
+						   (base | r64_load16(c->data + 2 * (size_t) i)));
+		return;
+	}
+	if (acc->cells == NULL)
+		acc->cells = r64_cells_new(acc->env);
+	if (!r64_cells_add(acc->cells, high, c))
+	{
+		merge_cells(acc);
+		(void) r64_cells_add(acc->cells, high, c);
+	}
+}
+
+void
+r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
+{
+	r64_walk	w;
+
+	if (acc->nsets < FIRST_SETS ||
+		(s->size >= LARGE_SET && s->size >= acc->flat.size / 4))
+	{
+		acc->nsets++;
+		r64_accumulator_combine(acc, R64_OR, s);
+		return;
+	}
+	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
+	{
+		for (uint32_t i = 0; i < w.b.n; i++)
+		{
+			r64_container c;
+
+			r64_container_at(s->env, &w.b, i, &c);
+			accumulate_container(acc, w.b.high, &c);
+		}
+	}
+}
+
+void
+r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	r64_set		a = r64_accumulator_set(acc);
+
+	replace_flat(acc, op == R64_OR && r64_is_empty(&a) ?
+				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
 }

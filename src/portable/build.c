@@ -11,9 +11,8 @@
 
 #include "builder.h"
 
-#define DIGITS		8			/* radix sort by bytes */
-#define RADIX		256
-#define INSERTION_MAX 32		/* below that, insertion sort is faster */
+#define INSERTION_MAX 48		/* below that, insertion sort is faster */
+#define DIGIT_BITS	11			/* radix sort: counters fit the L1 cache */
 
 r64_set
 r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
@@ -30,6 +29,7 @@ r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 	return (r64_set) {.env = env,.bytes = out,.size = R64_SINGLETON_SIZE};
 }
 
+/* Sorts few values; a set wants no repeats, but these are dropped later. */
 static void
 insertion_sort(uint64_t *v, size_t n)
 {
@@ -45,44 +45,121 @@ insertion_sort(uint64_t *v, size_t n)
 }
 
 /*
- * Sorts by the least significant byte first, going over the values once per
- * byte in which they differ at all: for ids of one time or one table that is
- * a few of the eight.  (Knuth, The Art of Computer Programming 3, 5.2.5.)
+ * Sorts by the bits above the container's 16, least significant digit first.
+ * Goes over the values once per digit in which they differ at all: for ids of
+ * one time or one table that is one to three of the six.  Within a container
+ * the order stays as it was.  (Knuth, The Art of Computer Programming 3,
+ * 5.2.5.)
  */
 static void
-radix_sort(const r64_env *env, uint64_t *v, size_t n)
+radix_sort_prefixes(const r64_env *env, uint64_t *v, size_t n)
 {
 	uint64_t   *from = v;
-	uint64_t   *to = env->alloc(env->arg, n * sizeof(uint64_t));
-	uint64_t   *spare = to;
-	size_t		count[DIGITS][RADIX] = {{0}};
+	uint64_t   *to;
+	uint64_t   *spare;
+	uint64_t	differ = 0;
 
-	for (size_t i = 0; i < n; i++)
-		for (int d = 0; d < DIGITS; d++)
-			count[d][v[i] >> (8 * d) & 0xFF]++;
-	for (int d = 0; d < DIGITS; d++)
+	for (size_t i = 1; i < n; i++)
+		differ |= v[0] ^ v[i];
+	differ >>= 16;
+	if (differ == 0)
+		return;
+
+	to = spare = env->alloc(env->arg, n * sizeof(uint64_t));
+	for (int shift = 0; differ >> shift != 0; shift += DIGIT_BITS)
 	{
+		size_t		count[1 << DIGIT_BITS] = {0};
 		size_t		start = 0;
 		uint64_t   *swap = from;
 
-		if (count[d][v[0] >> (8 * d) & 0xFF] == n)
-			continue;
+		/* begin the digit at a bit that differs */
+		shift += __builtin_ctzll(differ >> shift);
 		env->poll(env->arg);
-		for (int k = 0; k < RADIX; k++)
+		for (size_t i = 0; i < n; i++)
+			count[from[i] >> (16 + shift) & ((1 << DIGIT_BITS) - 1)]++;
+		for (int k = 0; k < 1 << DIGIT_BITS; k++)
 		{
-			size_t		here = count[d][k];
+			size_t		here = count[k];
 
-			count[d][k] = start;
+			count[k] = start;
 			start += here;
 		}
 		for (size_t i = 0; i < n; i++)
-			to[count[d][from[i] >> (8 * d) & 0xFF]++] = from[i];
+			to[count[from[i] >> (16 + shift) & ((1 << DIGIT_BITS) - 1)]++] =
+				from[i];
 		from = to;
 		to = swap;
+		if (shift + DIGIT_BITS >= 48)
+			break;
 	}
 	if (from != v)
 		memcpy(v, from, n * sizeof(uint64_t));
 	env->release(env->arg, spare);
+}
+
+/* Sorts n values of 16 bits by their low byte, then by their high byte. */
+static void
+sort_low_halves(uint16_t *low, uint16_t *spare, size_t n)
+{
+	uint32_t	count[2][256] = {{0}};
+	uint32_t	start[2] = {0};
+
+	for (size_t i = 0; i < n; i++)
+	{
+		count[0][low[i] & 0xFF]++;
+		count[1][low[i] >> 8]++;
+	}
+	for (int k = 0; k < 256; k++)
+		for (int d = 0; d < 2; d++)
+		{
+			uint32_t	here = count[d][k];
+
+			count[d][k] = start[d];
+			start[d] += here;
+		}
+	for (size_t i = 0; i < n; i++)
+		spare[count[0][low[i] & 0xFF]++] = low[i];
+	for (size_t i = 0; i < n; i++)
+		low[count[1][spare[i] >> 8]++] = spare[i];
+}
+
+/* Appends the container of n values that share a prefix, in any order. */
+static void
+write_values(r64_writer *w, uint64_t *v, size_t n)
+{
+	uint16_t	key = R64_KEY(v[0]);
+	r64_values	low;
+	uint32_t	card = 1;
+
+	if (n > R64_ARRAY_MAX)
+	{
+		r64_words	bitset;
+		bitset_container_t view = {.words = bitset.w};
+
+		memset(bitset.w, 0, R64_BITSET_BYTES);
+		for (size_t i = 0; i < n; i++)
+			bitset.w[R64_LOW(v[i]) / 64] |= UINT64_C(1) << (v[i] % 64);
+		r64_writer_bitset(w, key, bitset.w, (uint32_t)
+						  r64_kernel.bitset_container_compute_cardinality(&view));
+		return;
+	}
+
+	if (n <= INSERTION_MAX)
+		insertion_sort(v, n);
+	for (size_t i = 0; i < n; i++)
+		low.v[i] = R64_LOW(v[i]);
+	if (n > INSERTION_MAX)
+	{
+		r64_values	spare;
+
+		sort_low_halves(low.v, spare.v, n);
+	}
+	for (size_t i = 1; i < n; i++)
+	{
+		low.v[card] = low.v[i];
+		card += low.v[card] != low.v[card - 1];
+	}
+	r64_writer_array(w, key, low.v, card);
 }
 
 r64_buf
@@ -90,27 +167,40 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 {
 	/* stored order is that of the unsigned values */
 	uint64_t   *v = (uint64_t *) values;
-	r64_builder b;
-	size_t		ascending = 1;
+	r64_writer	w;
+	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
+	size_t		i = 0;
 
-	while (ascending < n && v[ascending - 1] <= v[ascending])
-		ascending++;
-	if (ascending < n)
+	while (i + 1 < n && v[i] <= v[i + 1])
+		i++;
+	if (i + 1 < n)
 	{
 		if (n <= INSERTION_MAX)
 			insertion_sort(v, n);
 		else
-			radix_sort(env, v, n);
+			radix_sort_prefixes(env, v, n);
 	}
 
 	/* a lone value takes 10 bytes and more, a dense one less than 2 */
-	r64_builder_init(&b, env, 4 * n + R64_SINGLETON_SIZE);
-	for (size_t i = 0; i < n; i++)
+	r64_writer_init(&w, env, 4 * n + R64_SINGLETON_SIZE);
+	for (i = 0; i < n;)
 	{
-		r64_builder_add(&b, v[i], v[i]);
-		r64_poll_every(env, i, 0xFFFF);
+		uint32_t	high = R64_HIGH(v[i]);
+
+		env->poll(env->arg);
+		r64_writer_begin(&w, high, expected, false);
+		while (i < n && R64_HIGH(v[i]) == high)
+		{
+			size_t		first = i;
+
+			while (i < n && v[i] >> 16 == v[first] >> 16)
+				i++;
+			write_values(&w, v + first, i - first);
+		}
+		expected = w.n;
+		r64_writer_end(&w);
 	}
-	return r64_builder_finish(&b);
+	return r64_writer_finish(&w);
 }
 
 /* A range of unsigned values, lo <= hi. */

@@ -208,8 +208,8 @@ extern r64_buf r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi);
 /* Every element plus delta; R64_OUT_OF_RANGE if one leaves int64. */
 extern r64_buf r64_shift(r64_set *s, int64_t delta);
 
-/* A copy of the bytes. */
-extern r64_buf r64_copy(const r64_set *s);
+/* A copy of the bytes, from env. */
+extern r64_buf r64_copy(const r64_env *env, const r64_set *s);
 
 /*
  * build.c: sets from values.
@@ -233,17 +233,23 @@ extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
 
 /*
- * accumulator.c: a set that grows.  Values are buffered and merged into the
- * flat set in batches, so that adding n values costs about a sort of them.
- * All memory comes from the env and is referred to by the accumulator only.
+ * accumulator.c: a set that grows.  What is added is buffered in the form that
+ * suits it and merged into the flat set in batches, so that a union of many
+ * costs about the sum of its inputs.  All memory comes from the env and is
+ * referred to by the accumulator only.
  */
 typedef struct r64_accumulator
 {
 	const r64_env *env;
-	r64_buf		flat;			/* the set so far, without the values below */
+	r64_buf		flat;			/* the set so far, without what follows */
 	int64_t    *values;			/* added since, in any order */
-	size_t		n;
-	size_t		room;
+	size_t		nvalues;
+	size_t		values_room;
+	r64_range  *ranges;			/* added since, in any order */
+	size_t		nranges;
+	size_t		ranges_room;
+	struct r64_cells *cells;	/* added since, by container; may be NULL */
+	unsigned	nsets;			/* sets added, up to a few */
 } r64_accumulator;
 
 /* Starts with the empty set. */
@@ -252,21 +258,24 @@ extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
 /* Makes room for at least one more value; called by r64_accumulate only. */
 extern void r64_accumulator_grow(r64_accumulator *acc);
 
+/* Adds a value. */
 static inline void
 r64_accumulate(r64_accumulator *acc, int64_t v)
 {
-	if (acc->n == acc->room)
+	if (acc->nvalues == acc->values_room)
 		r64_accumulator_grow(acc);
-	acc->values[acc->n++] = v;
+	acc->values[acc->nvalues++] = v;
 }
 
-/* Replaces the accumulated set by itself op b. */
-extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
-									const r64_set *b);
+/* Adds the integers of [lo, hi]. */
+extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
 
-/* The same with the range [lo, hi] for b. */
-extern void r64_accumulator_combine_range(r64_accumulator *acc, r64_op op,
-										  int64_t lo, int64_t hi);
+/* Adds the elements of a set. */
+extern void r64_accumulate_set(r64_accumulator *acc, const r64_set *s);
+
+/* Replaces the accumulated set by itself op s. */
+extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
+									const r64_set *s);
 
 /* The accumulated set; the view is good until the accumulator changes. */
 extern r64_set r64_accumulator_set(r64_accumulator *acc);

@@ -464,11 +464,11 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 }
 
 r64_buf
-r64_copy(const r64_set *s)
+r64_copy(const r64_env *env, const r64_set *s)
 {
 	r64_writer	w;
 
-	r64_writer_init(&w, s->env, s->size);
+	r64_writer_init(&w, env, s->size);
 	r64_writer_buckets(&w, s->bytes + R64_HEADER_SIZE,
 					   s->size - R64_HEADER_SIZE, r64_bucket_count(s));
 	return r64_writer_finish(&w);

@@ -66,7 +66,7 @@ test_bytes(void)
 	bytes = oracle_bytes(r, &size);
 	CHECK_BYTES(bytes, size, a.bytes, a.size);
 	check_set(a.bytes, a.size, r);
-	check_result(r64_copy(&a), roaring64_bitmap_copy(ra));
+	check_result(r64_copy(a.env, &a), roaring64_bitmap_copy(ra));
 }
 
 /* The same op by CRoaring, as a new set. */

@@ -302,7 +302,7 @@ call_copy(void *arg)
 	r64_set		s = open_damaged();
 
 	(void) arg;
-	check_buf(r64_copy(&s));
+	check_buf(r64_copy(s.env, &s));
 	r64_close(&s);
 }
 

@@ -15,6 +15,8 @@
 #include "unit.h"
 #include "model.h"
 
+#define LEGAL_MAX (1 << 20)	/* bytes after which legal means canonical */
+
 typedef struct piece
 {
 	uint16_t	first;
@@ -114,18 +116,23 @@ cut(encoder *e, const model *m, int64_t lo, int64_t hi)
 }
 
 static void
+make_room(encoder *e, size_t nbytes)
+{
+	uint8_t    *larger;
+
+	if (e->size + nbytes <= e->room)
+		return;
+	e->room = e->room * 2 + nbytes + 256;
+	larger = unit_alloc(e->room);
+	if (e->size > 0)
+		memcpy(larger, e->out, e->size);
+	e->out = larger;
+}
+
+static void
 put(encoder *e, uint64_t value, unsigned nbytes)
 {
-	if (e->size + 8 > e->room)
-	{
-		uint8_t    *larger;
-
-		e->room = e->room * 2 + 256;
-		larger = unit_alloc(e->room);
-		if (e->size > 0)
-			memcpy(larger, e->out, e->size);
-		e->out = larger;
-	}
+	make_room(e, nbytes);
 	for (unsigned i = 0; i < nbytes; i++)
 		e->out[e->size++] = (uint8_t) (value >> (8 * i));
 }
@@ -134,13 +141,37 @@ static kind
 choose(const encoder *e, const chunk *c)
 {
 	bool		small = c->card <= 4096;
+	bool		run;
 
-	if (!e->canonical && unit_one_in(2))
-		return RUN;
-	if (e->canonical &&
-		(small ? 2 * c->npieces + 1 < c->card : 4 * c->npieces + 2 < 8192))
-		return RUN;
-	return small ? ARRAY : BITSET;
+	if (small)
+		run = 2 + 4 * c->npieces < 2 * c->card;
+	else
+		run = 2 + 4 * c->npieces < 8192;
+	/* but not 65536 full containers as bitsets */
+	if (!e->canonical && e->size < LEGAL_MAX)
+		run = unit_one_in(2);
+	return run ? RUN : small ? ARRAY : BITSET;
+}
+
+/* Sets the bits first to last. */
+static void
+set_bits(uint8_t *bits, uint32_t first, uint32_t last)
+{
+	uint32_t	v = first;
+
+	while (v <= last)
+	{
+		if (v % 8 == 0 && v + 7 <= last)
+		{
+			bits[v / 8] = 0xff;
+			v += 8;
+		}
+		else
+		{
+			bits[v / 8] |= (uint8_t) (1 << (v % 8));
+			v++;
+		}
+	}
 }
 
 static void
@@ -163,12 +194,10 @@ put_container(encoder *e, const chunk *c, kind type)
 			e->stats.bitsets++;
 			memset(bits, 0, sizeof(bits));
 			for (size_t i = 0; i < c->npieces; i++)
-			{
-				for (uint32_t v = pieces[i].first; v <= pieces[i].last; v++)
-					bits[v / 8] |= (uint8_t) (1 << (v % 8));
-			}
-			for (size_t i = 0; i < sizeof(bits); i++)
-				put(e, bits[i], 1);
+				set_bits(bits, pieces[i].first, pieces[i].last);
+			make_room(e, sizeof(bits));
+			memcpy(e->out + e->size, bits, sizeof(bits));
+			e->size += sizeof(bits);
 			break;
 		case RUN:
 			e->stats.runs++;

@@ -61,6 +61,7 @@ model_make(const range_list *list)
 	model		m;
 	r64_range  *sorted = unit_alloc((list->n + 1) * sizeof(r64_range));
 	size_t		n = 0;
+	bool		in_order = true;
 
 	m.runs = unit_alloc((list->n + 1) * sizeof(r64_range));
 	m.n = 0;
@@ -69,7 +70,10 @@ model_make(const range_list *list)
 		if (list->ranges[i].lo <= list->ranges[i].hi)
 			sorted[n++] = list->ranges[i];
 	}
-	qsort(sorted, n, sizeof(r64_range), compare_ranges);
+	for (size_t i = 1; i < n && in_order; i++)
+		in_order = sorted[i - 1].lo <= sorted[i].lo;
+	if (!in_order)
+		qsort(sorted, n, sizeof(r64_range), compare_ranges);
 	for (size_t i = 0; i < n; i++)
 	{
 		r64_range  *last = m.n > 0 ? &m.runs[m.n - 1] : NULL;

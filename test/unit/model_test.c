@@ -86,7 +86,7 @@ call_copy(void *arg)
 {
 	call	   *c = arg;
 
-	c->result = r64_copy(c->s);
+	c->result = r64_copy(c->s->env, c->s);
 }
 
 static void
@@ -728,7 +728,7 @@ test_accumulator(void)
 		}
 	}
 	s = r64_accumulator_set(&acc);
-	check_result(r64_copy(&s), &want);
+	check_result(r64_copy(s.env, &s), &want);
 	r64_close(&s);
 }
 

@@ -341,7 +341,7 @@ shape_set(const universe *u, shape_size size)
 	uint64_t	many = size == SHAPE_SMALL ? 20 : 400;
 	uint64_t	n;
 
-	if (size == SHAPE_LARGE && unit_one_in(100))
+	if (size == SHAPE_LARGE && unit_one_in(150))
 	{
 		unit_note(" full buckets");
 		add_full_buckets(&list, u);
