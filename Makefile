@@ -109,6 +109,7 @@ install-deps:
 	@$(top)/tools/install-deps
 
 demo: install-deps
+	@echo "Building roaring64 and starting a server in a temporary directory."
 	@$(top)/tools/private-server tools/demo.sh
 
 test:

@@ -174,7 +174,7 @@ show_questions
 
 [ "$(sql -At <<'SQL'
 WITH sets AS (
-	SELECT user_id, id, true AS read
+	SELECT user_id, id AS message_id, true AS read
 	FROM user_messages, roaring64_elements(read) id
 	UNION ALL
 	SELECT user_id, id, false
@@ -184,7 +184,6 @@ SELECT (SELECT count(*) FROM messages) - (SELECT count(*) FROM sets)
 		WHERE messages IS NULL OR sets IS NULL);
 SQL
 )" = 0 ] || stop "the sets do not hold what the rows hold"
-echo
 echo "And every row of the one table can be had back from the other: none is lost."
 
 #
@@ -204,7 +203,6 @@ ALTER TABLE census_sets ADD PRIMARY KEY (attribute);
 VACUUM ANALYZE census, census_sets;
 SELECT * FROM sizes('census', 'census_sets');
 SQL
-	echo
 	sql <<'SQL' >/dev/null || stop "could not ask the questions"
 SELECT attribute AS a FROM census GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1 \gset
 SELECT attribute AS b FROM census GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1 OFFSET 1 \gset
@@ -218,40 +216,46 @@ SELECT question('How many people are there?',
 SQL
 	show_questions
 else
-	echo "Left out: ${census#../} is not here."
+	printf '%s\n' "Left out: ${census#../} is not here."
 fi
 
 #
 heading "5. Sets that other programs have written"
 #
-# file, the program that wrote it, and what it holds: cardinality, min, max
-files=()
+# A file; the program that wrote it; what it holds: cardinality, least and
+# greatest element, and whether its bytes are in canonical form.
+sql <<'SQL' || stop "could not make a table for the files"
+CREATE TABLE files (
+	file text, writer text, elements bigint, min bigint, max bigint,
+	canonical boolean, wanted text);
+SQL
+found=0
 while IFS='|' read -r file writer wanted; do
 	[ -r "../shared/testdata/$file" ] || continue
-	files+=("$file")
-	sql -At -v file="$(cd ../shared/testdata && pwd)/$file" -v name="$file" \
+	found=$((found + 1))
+	sql -v path="$(cd ../shared/testdata && pwd)/$file" -v file="$file" \
 		-v writer="$writer" -v wanted="$wanted" <<'SQL' || stop "could not read $file"
-CREATE TABLE IF NOT EXISTS files (
-	file text, writer text, elements bigint, min bigint, max bigint,
-	same_bytes boolean, wanted text);
 INSERT INTO files
-SELECT :'name', :'writer', roaring64_cardinality(s), roaring64_min(s),
+SELECT :'file', :'writer', roaring64_cardinality(s), roaring64_min(s),
 	roaring64_max(s), s::bytea = bytes, :'wanted'
-FROM pg_read_binary_file(:'file') bytes, LATERAL (SELECT bytes::roaring64 AS s OFFSET 0) v;
+FROM pg_read_binary_file(:'path') bytes,
+	LATERAL (SELECT bytes::roaring64 AS s OFFSET 0) v;
 SQL
 done <<'FILES'
-formatspec/portable_bitmap64.bin|CRoaring (C)|188424 0 4295557118
-go/roaring64_age_8.bin|roaring (Go)|12741 196198592 4041196483
-croaring/64maphighvals.bin|CRoaring (C++)|121 -42949672971 -1
+formatspec/portable_bitmap64.bin|CRoaring (C)|188424 0 4295557118 t
+go/roaring64_age_8.bin|roaring (Go)|12741 196198592 4041196483 t
+croaring/64maphighvals.bin|CRoaring (C++)|121 -42949672971 -1 f
 FILES
-if [ ${#files[@]} -gt 0 ]; then
+if [ "$found" -gt 0 ]; then
 	echo "The bytes of a file, cast to roaring64, and back to bytes:"
 	echo
-	sql -c 'SELECT file, writer AS "written by", elements, min, max,
-		CASE WHEN same_bytes THEN $$yes$$ ELSE $$no$$ END AS "same bytes back" FROM files' ||
-		stop "could not show the files"
-	[ "$(sql -At -c "SELECT bool_and(same_bytes AND
-		concat_ws(' ', elements, min, max) = wanted) FROM files")" = t ] ||
+	sql <<'SQL' || stop "could not show the files"
+SELECT file, writer AS "written by", elements, min, max,
+	CASE WHEN canonical THEN 'the same' ELSE 'shorter (canonical)' END AS "bytes back"
+FROM files;
+SQL
+	[ "$(sql -At -c "SELECT bool_and(concat_ws(' ', elements, min, max, canonical)
+		= wanted) FROM files")" = t ] ||
 		stop "a file does not hold what its writer put into it"
 else
 	echo "Left out: shared/testdata is not here."

@@ -117,7 +117,7 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 
 	if (PG_ARGISNULL(1))
 		return keep_state(fcinfo);
-	s = PG_GETARG_ROARING64(1);
+	s = DatumGetRoaring64(PG_GETARG_DATUM(1));
 	state = get_state(fcinfo);
 	if (op == R64_OR || PG_ARGISNULL(0))
 		r64_accumulate_set(&state->acc, &s);
@@ -162,6 +162,6 @@ roaring64_cardinality_finalfn(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	s = PG_GETARG_ROARING64(0);
+	s = DatumGetRoaring64(PG_GETARG_DATUM(0));
 	PG_RETURN_INT64((int64) r64_cardinality(&s));
 }

@@ -99,11 +99,11 @@ PG_FUNCTION_INFO_V1(roaring64_to_array);
 Datum
 roaring64_to_array(PG_FUNCTION_ARGS)
 {
-	r64_set		set = PG_GETARG_ROARING64(0);
-	uint64		n = r64_cardinality(&set);
+	r64_set    *set = PG_GETARG_ROARING64(0);
+	uint64		n = r64_cardinality(set);
 	ArrayType  *array = roaring64_make_array(n);
 
-	n = r64_read(&set, PG_INT64_MIN, PG_INT64_MAX, false,
+	n = r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
 				 ROARING64_ARRAY_DATA(array), n);
 	return roaring64_array_datum(array, (int) n);
 }

@@ -22,7 +22,7 @@
 static Datum
 combine_with_array(FunctionCallInfo fcinfo, r64_op op)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int			n;
 	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
 	r64_buf		built = r64_from_values(&roaring64_env, values, n);
@@ -30,7 +30,7 @@ combine_with_array(FunctionCallInfo fcinfo, r64_op op)
 								 built.base + roaring64_env.headroom,
 								 built.size);
 
-	PG_RETURN_ROARING64(r64_combine(op, &s, &other));
+	PG_RETURN_ROARING64(r64_combine(op, s, &other));
 }
 
 /*
@@ -67,7 +67,7 @@ PG_FUNCTION_INFO_V1(roaring64_contains_each);
 Datum
 roaring64_contains_each(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int			n;
 	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
 	Size		size = ARR_OVERHEAD_NONULLS(1) + n * sizeof(bool);
@@ -87,11 +87,11 @@ roaring64_contains_each(PG_FUNCTION_ARGS)
 
 	/* for one value a walk to its bucket is cheaper than an index of all */
 	if (n > 1)
-		r64_index_set(&s);
+		r64_index_set(s);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		found[i] = r64_contains(&s, values[i]);
+		found[i] = r64_contains(s, values[i]);
 	}
 	PG_RETURN_ARRAYTYPE_P(result);
 }

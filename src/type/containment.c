@@ -18,26 +18,26 @@
 static bool
 set_contains_range(FunctionCallInfo fcinfo, int setno)
 {
-	r64_set		set = PG_GETARG_ROARING64(setno);
+	r64_set    *set = PG_GETARG_ROARING64(setno);
 	int64		lo;
 	int64		hi;
 
 	roaring64_range_bounds(fcinfo, 1 - setno, &lo, &hi);
-	return r64_contains_range(&set, lo, hi);
+	return r64_contains_range(set, lo, hi);
 }
 
 /* Whether every element lies in the range. */
 static bool
 range_contains_set(FunctionCallInfo fcinfo, int setno)
 {
-	r64_set		set = PG_GETARG_ROARING64(setno);
+	r64_set    *set = PG_GETARG_ROARING64(setno);
 	int64		lo;
 	int64		hi;
 	int64_t		least;
 	int64_t		greatest;
 
 	roaring64_range_bounds(fcinfo, 1 - setno, &lo, &hi);
-	if (!r64_min(&set, &least) || !r64_max(&set, &greatest))
+	if (!r64_min(set, &least) || !r64_max(set, &greatest))
 		return true;
 	return lo <= least && greatest <= hi;
 }
@@ -46,14 +46,14 @@ range_contains_set(FunctionCallInfo fcinfo, int setno)
 static bool
 set_overlaps_range(FunctionCallInfo fcinfo, int setno)
 {
-	r64_set		set = PG_GETARG_ROARING64(setno);
+	r64_set    *set = PG_GETARG_ROARING64(setno);
 	int64		lo;
 	int64		hi;
 	int64_t		found;
 
 	if (!roaring64_range_bounds(fcinfo, 1 - setno, &lo, &hi))
 		return false;
-	return r64_next(&set, lo, &found) && found <= hi;
+	return r64_next(set, lo, &found) && found <= hi;
 }
 
 /* roaring64_contains(roaring64, roaring64) returns boolean: a @> b. */
@@ -61,10 +61,10 @@ PG_FUNCTION_INFO_V1(roaring64_contains);
 Datum
 roaring64_contains(PG_FUNCTION_ARGS)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_BOOL(r64_is_subset(&b, &a));
+	PG_RETURN_BOOL(r64_is_subset(b, a));
 }
 
 /* roaring64_contains(roaring64, bigint) returns boolean: an element? */
@@ -72,9 +72,9 @@ PG_FUNCTION_INFO_V1(roaring64_contains_element);
 Datum
 roaring64_contains_element(PG_FUNCTION_ARGS)
 {
-	r64_set		set = PG_GETARG_ROARING64(0);
+	r64_set    *set = PG_GETARG_ROARING64(0);
 
-	PG_RETURN_BOOL(r64_contains(&set, PG_GETARG_INT64(1)));
+	PG_RETURN_BOOL(r64_contains(set, PG_GETARG_INT64(1)));
 }
 
 /*
@@ -104,10 +104,10 @@ PG_FUNCTION_INFO_V1(roaring64_contained);
 Datum
 roaring64_contained(PG_FUNCTION_ARGS)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_BOOL(r64_is_subset(&a, &b));
+	PG_RETURN_BOOL(r64_is_subset(a, b));
 }
 
 /* roaring64_contained(bigint, roaring64) returns boolean: an element? */
@@ -115,9 +115,9 @@ PG_FUNCTION_INFO_V1(roaring64_element_contained);
 Datum
 roaring64_element_contained(PG_FUNCTION_ARGS)
 {
-	r64_set		set = PG_GETARG_ROARING64(1);
+	r64_set    *set = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_BOOL(r64_contains(&set, PG_GETARG_INT64(0)));
+	PG_RETURN_BOOL(r64_contains(set, PG_GETARG_INT64(0)));
 }
 
 /*
@@ -147,10 +147,10 @@ PG_FUNCTION_INFO_V1(roaring64_overlaps);
 Datum
 roaring64_overlaps(PG_FUNCTION_ARGS)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_BOOL(r64_overlaps(&a, &b));
+	PG_RETURN_BOOL(r64_overlaps(a, b));
 }
 
 /*

@@ -31,13 +31,13 @@ typedef struct Overlap
 static Overlap
 get_overlap(FunctionCallInfo fcinfo)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 	Overlap		o;
 
-	o.left = (int64) r64_cardinality(&a);
-	o.right = (int64) r64_cardinality(&b);
-	o.both = (int64) r64_and_cardinality(&a, &b);
+	o.left = (int64) r64_cardinality(a);
+	o.right = (int64) r64_cardinality(b);
+	o.both = (int64) r64_and_cardinality(a, b);
 	return o;
 }
 
@@ -46,9 +46,9 @@ PG_FUNCTION_INFO_V1(roaring64_cardinality);
 Datum
 roaring64_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 
-	PG_RETURN_INT64((int64) r64_cardinality(&s));
+	PG_RETURN_INT64((int64) r64_cardinality(s));
 }
 
 /*
@@ -59,12 +59,12 @@ PG_FUNCTION_INFO_V1(roaring64_cardinality_range);
 Datum
 roaring64_cardinality_range(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		lo;
 	int64		hi;
 
 	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
-	PG_RETURN_INT64((int64) r64_count_range(&s, lo, hi));
+	PG_RETURN_INT64((int64) r64_count_range(s, lo, hi));
 }
 
 /* roaring64_is_empty(roaring64) returns boolean: no element at all. */
@@ -72,9 +72,9 @@ PG_FUNCTION_INFO_V1(roaring64_is_empty);
 Datum
 roaring64_is_empty(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 
-	PG_RETURN_BOOL(r64_is_empty(&s));
+	PG_RETURN_BOOL(r64_is_empty(s));
 }
 
 /*
@@ -85,10 +85,10 @@ PG_FUNCTION_INFO_V1(roaring64_and_cardinality);
 Datum
 roaring64_and_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_INT64((int64) r64_and_cardinality(&a, &b));
+	PG_RETURN_INT64((int64) r64_and_cardinality(a, b));
 }
 
 /*
@@ -125,11 +125,11 @@ PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality);
 Datum
 roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	PG_RETURN_INT64((int64) (r64_cardinality(&a) -
-							 r64_and_cardinality(&a, &b)));
+	PG_RETURN_INT64((int64) (r64_cardinality(a) -
+							 r64_and_cardinality(a, b)));
 }
 
 /*

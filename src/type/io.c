@@ -381,11 +381,11 @@ PG_FUNCTION_INFO_V1(roaring64_out);
 Datum
 roaring64_out(PG_FUNCTION_ARGS)
 {
-	r64_set		set = PG_GETARG_ROARING64(0);
+	r64_set    *set = PG_GETARG_ROARING64(0);
 
 	if (output_format == OUTPUT_HEX ||
 		(output_format == OUTPUT_AUTO &&
-		 r64_cardinality(&set) > AUTO_ARRAY_MAX))
-		PG_RETURN_CSTRING(write_hex(&set));
-	PG_RETURN_CSTRING(write_elements(&set));
+		 r64_cardinality(set) > AUTO_ARRAY_MAX))
+		PG_RETURN_CSTRING(write_hex(set));
+	PG_RETURN_CSTRING(write_elements(set));
 }

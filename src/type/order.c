@@ -20,10 +20,10 @@ PG_FUNCTION_INFO_V1(roaring64_min);
 Datum
 roaring64_min(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		found;
 
-	if (!r64_min(&s, &found))
+	if (!r64_min(s, &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }
@@ -33,10 +33,10 @@ PG_FUNCTION_INFO_V1(roaring64_max);
 Datum
 roaring64_max(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		found;
 
-	if (!r64_max(&s, &found))
+	if (!r64_max(s, &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }
@@ -49,10 +49,10 @@ PG_FUNCTION_INFO_V1(roaring64_rank);
 Datum
 roaring64_rank(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		value = PG_GETARG_INT64(1);
 
-	PG_RETURN_INT64((int64) r64_count_range(&s, PG_INT64_MIN, value));
+	PG_RETURN_INT64((int64) r64_count_range(s, PG_INT64_MIN, value));
 }
 
 /*
@@ -64,7 +64,7 @@ PG_FUNCTION_INFO_V1(roaring64_select);
 Datum
 roaring64_select(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		position = PG_GETARG_INT64(1);
 	uint64		smaller = (uint64) position - 1;
 	int64		found;
@@ -77,14 +77,14 @@ roaring64_select(PG_FUNCTION_ARGS)
 	if (position < 0)
 	{
 		/* leaves the index that r64_select wants, unlike r64_cardinality */
-		uint64		total = r64_count_range(&s, PG_INT64_MIN, PG_INT64_MAX);
+		uint64		total = r64_count_range(s, PG_INT64_MIN, PG_INT64_MAX);
 		uint64		back = -(uint64) position;
 
 		if (back > total)
 			PG_RETURN_NULL();
 		smaller = total - back;
 	}
-	if (!r64_select(&s, smaller, &found))
+	if (!r64_select(s, smaller, &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }
@@ -97,10 +97,10 @@ PG_FUNCTION_INFO_V1(roaring64_next);
 Datum
 roaring64_next(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		found;
 
-	if (!r64_next(&s, PG_GETARG_INT64(1), &found))
+	if (!r64_next(s, PG_GETARG_INT64(1), &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }
@@ -113,10 +113,10 @@ PG_FUNCTION_INFO_V1(roaring64_prev);
 Datum
 roaring64_prev(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		found;
 
-	if (!r64_prev(&s, PG_GETARG_INT64(1), &found))
+	if (!r64_prev(s, PG_GETARG_INT64(1), &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }
@@ -130,10 +130,10 @@ PG_FUNCTION_INFO_V1(roaring64_next_absent);
 Datum
 roaring64_next_absent(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 	int64		found;
 
-	if (!r64_next_absent(&s, PG_GETARG_INT64(1), &found))
+	if (!r64_next_absent(s, PG_GETARG_INT64(1), &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }

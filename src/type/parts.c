@@ -40,7 +40,7 @@ PG_FUNCTION_INFO_V1(roaring64_slice);
 Datum
 roaring64_slice(PG_FUNCTION_ARGS)
 {
-	r64_set		s;
+	r64_set    *s;
 	int64		offset;
 	int64		limit;
 	int64		lo;
@@ -60,9 +60,9 @@ roaring64_slice(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("limit must not be negative")));
 
-	if (limit > 0 && r64_select(&s, (uint64) offset, &lo))
+	if (limit > 0 && r64_select(s, (uint64) offset, &lo))
 	{
-		if (!r64_select(&s, (uint64) offset + (uint64) limit - 1, &hi))
+		if (!r64_select(s, (uint64) offset + (uint64) limit - 1, &hi))
 			hi = PG_INT64_MAX;
 	}
 	else
@@ -70,7 +70,7 @@ roaring64_slice(PG_FUNCTION_ARGS)
 		lo = 1;					/* an empty range */
 		hi = 0;
 	}
-	PG_RETURN_ROARING64(r64_combine_range(R64_AND, &s, lo, hi));
+	PG_RETURN_ROARING64(r64_combine_range(R64_AND, s, lo, hi));
 }
 
 /* The first (last, if reverse) n elements of [lo, hi] as a bigint[]. */
@@ -107,7 +107,7 @@ PG_FUNCTION_INFO_V1(roaring64_first);
 Datum
 roaring64_first(PG_FUNCTION_ARGS)
 {
-	r64_set		s;
+	r64_set    *s;
 	int32		n;
 	int64		lo = PG_INT64_MIN;
 
@@ -117,7 +117,7 @@ roaring64_first(PG_FUNCTION_ARGS)
 	n = get_page_size(fcinfo);
 	if (!PG_ARGISNULL(2) && pg_add_s64_overflow(PG_GETARG_INT64(2), 1, &lo))
 		n = 0;					/* nothing is above the last bigint */
-	return make_page(&s, lo, PG_INT64_MAX, false, n);
+	return make_page(s, lo, PG_INT64_MAX, false, n);
 }
 
 /*
@@ -130,7 +130,7 @@ PG_FUNCTION_INFO_V1(roaring64_last);
 Datum
 roaring64_last(PG_FUNCTION_ARGS)
 {
-	r64_set		s;
+	r64_set    *s;
 	int32		n;
 	int64		hi = PG_INT64_MAX;
 
@@ -140,7 +140,7 @@ roaring64_last(PG_FUNCTION_ARGS)
 	n = get_page_size(fcinfo);
 	if (!PG_ARGISNULL(2) && pg_sub_s64_overflow(PG_GETARG_INT64(2), 1, &hi))
 		n = 0;					/* nothing is below the first bigint */
-	return make_page(&s, PG_INT64_MIN, hi, true, n);
+	return make_page(s, PG_INT64_MIN, hi, true, n);
 }
 
 /*
@@ -151,9 +151,9 @@ PG_FUNCTION_INFO_V1(roaring64_shift);
 Datum
 roaring64_shift(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
+	r64_set    *s = PG_GETARG_ROARING64(0);
 
-	PG_RETURN_ROARING64(r64_shift(&s, PG_GETARG_INT64(1)));
+	PG_RETURN_ROARING64(r64_shift(s, PG_GETARG_INT64(1)));
 }
 
 /* The first call of roaring64_split: what all rows need. */
@@ -173,7 +173,7 @@ begin_split(FunctionCallInfo fcinfo)
 	state = palloc0(sizeof(SplitState));
 	state->bits = PG_GETARG_INT32(1);
 	state->low = roaring64_low_bits(state->bits);
-	state->set = PG_GETARG_ROARING64(0);
+	state->set = roaring64_view(PG_GETARG_VARLENA_PP(0));
 	state->next = PG_INT64_MIN;
 	/* here, so that the index is not made in the context of one row */
 	r64_index_set(&state->set);

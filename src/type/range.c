@@ -140,7 +140,7 @@ PG_FUNCTION_INFO_V1(roaring64_to_multirange);
 Datum
 roaring64_to_multirange(PG_FUNCTION_ARGS)
 {
-	r64_set		set = PG_GETARG_ROARING64(0);
+	r64_set    *set = PG_GETARG_ROARING64(0);
 	TypeCacheEntry *typcache = roaring64_range_typcache();
 	Size		room = 64;
 	Size		n = 0;
@@ -149,7 +149,7 @@ roaring64_to_multirange(PG_FUNCTION_ARGS)
 	int64		first;
 	int64		last;
 
-	while (r64_next_run(&set, from, PG_INT64_MAX, &first, &last))
+	while (r64_next_run(set, from, PG_INT64_MAX, &first, &last))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (n == MAX_RANGES)

@@ -49,6 +49,7 @@ roaring64_datum(r64_buf buf)
 /* expanded.c: a view on the set of an expanded object, without flattening. */
 extern r64_set roaring64_expanded_view(Datum value);
 
+/* Any datum as a set. */
 static inline r64_set
 DatumGetRoaring64(Datum value)
 {
@@ -57,7 +58,16 @@ DatumGetRoaring64(Datum value)
 	return roaring64_view(PG_DETOAST_DATUM_PACKED(value));
 }
 
-#define PG_GETARG_ROARING64(n)	DatumGetRoaring64(PG_GETARG_DATUM(n))
+/*
+ * argument.c: an argument as a set.  A value that comes call after call is
+ * detoasted and indexed once; else the set is in *local.  Not for functions
+ * that keep something of their own in fn_extra.
+ */
+extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
+								 r64_set *local);
+
+/* The set is good until the calling block is left. */
+#define PG_GETARG_ROARING64(n)	roaring64_getarg(fcinfo, n, &(r64_set) {0})
 #define PG_RETURN_ROARING64(b)	return roaring64_datum(b)
 
 /*

@@ -65,7 +65,7 @@ open_for_rows(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 	r64_set		set;
 
 	oldcontext = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-	set = PG_GETARG_ROARING64(0);
+	set = roaring64_view(PG_GETARG_VARLENA_PP(0));
 	r64_index_set(&set);
 	MemoryContextSwitchTo(oldcontext);
 	return set;

@@ -18,34 +18,34 @@
 static Datum
 combine(FunctionCallInfo fcinfo, r64_op op)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
-	r64_set		b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64(0);
+	r64_set    *b = PG_GETARG_ROARING64(1);
 
-	return roaring64_datum(r64_combine(op, &a, &b));
+	return roaring64_datum(r64_combine(op, a, b));
 }
 
 /* roaring64 op bigint; setno is the set's place among the arguments */
 static Datum
 combine_element(FunctionCallInfo fcinfo, r64_op op, int setno)
 {
-	r64_set		a = PG_GETARG_ROARING64(setno);
+	r64_set    *a = PG_GETARG_ROARING64(setno);
 	uint8_t		one[R64_SINGLETON_SIZE];
 	r64_set		b = r64_singleton(&roaring64_env, PG_GETARG_INT64(1 - setno),
 								  one);
 
-	return roaring64_datum(r64_combine(op, &a, &b));
+	return roaring64_datum(r64_combine(op, a, &b));
 }
 
 /* roaring64 op int8range */
 static Datum
 combine_range(FunctionCallInfo fcinfo, r64_op op)
 {
-	r64_set		a = PG_GETARG_ROARING64(0);
+	r64_set    *a = PG_GETARG_ROARING64(0);
 	int64		lo;
 	int64		hi;
 
 	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
-	return roaring64_datum(r64_combine_range(op, &a, lo, hi));
+	return roaring64_datum(r64_combine_range(op, a, lo, hi));
 }
 
 /* roaring64_or(roaring64, roaring64) returns roaring64: a | b. */

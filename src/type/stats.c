@@ -24,8 +24,8 @@ PG_FUNCTION_INFO_V1(roaring64_stats);
 Datum
 roaring64_stats(PG_FUNCTION_ARGS)
 {
-	r64_set		s = PG_GETARG_ROARING64(0);
-	r64_stats	stats = r64_get_stats(&s);
+	r64_set    *s = PG_GETARG_ROARING64(0);
+	r64_stats	stats = r64_get_stats(s);
 	TupleDesc	tupdesc;
 	Datum		values[6];
 	bool		nulls[6] = {false};
@@ -34,7 +34,7 @@ roaring64_stats(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 
 	values[0] = Int64GetDatum((int64) stats.cardinality);
-	values[1] = Int64GetDatum((int64) s.size);
+	values[1] = Int64GetDatum((int64) s->size);
 	values[2] = Int64GetDatum((int64) stats.buckets);
 	values[3] = Int64GetDatum((int64) stats.arrays);
 	values[4] = Int64GetDatum((int64) stats.bitsets);

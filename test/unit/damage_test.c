@@ -306,6 +306,33 @@ call_copy(void *arg)
 	r64_close(&s);
 }
 
+/* As an aggregate does: a few sound sets first, so that all ways are taken. */
+static void
+call_accumulate(void *arg)
+{
+	const operation *o = arg;
+	uint8_t		bytes[R64_SINGLETON_SIZE];
+	r64_accumulator acc;
+	r64_set		one = r64_singleton(&unit_env, probes[0], bytes);
+	r64_set		s = open_damaged();
+	r64_set		t = open_partner();
+	r64_set		all;
+
+	r64_accumulator_init(&acc, &unit_env);
+	for (uint64_t n = unit_below(2) * 5; n > 0; n--)
+		r64_accumulate_set(&acc, &one);
+	r64_accumulate_set(&acc, &s);
+	r64_accumulate_set(&acc, &t);
+	r64_accumulate(&acc, probes[1]);
+	r64_accumulate_range(&acc, probes[2], probes[2]);
+	r64_accumulator_combine(&acc, o->op, &t);
+	all = r64_accumulator_set(&acc);
+	CHECK(all.size <= unit_env.max_size);
+	r64_close(&all);
+	r64_close(&s);
+	r64_close(&t);
+}
+
 /*
  * Makes a call and checks how it ended.
  */
@@ -359,7 +386,7 @@ static void
 run_case(uint64_t number)
 {
 	byte_string origin;
-	int64_t		deltas[] = {0, 1, -1, 65536, INT64_C(-1) * (INT64_C(1) << 32), 0};
+	int64_t		deltas[] = {0, 1, -1, 65536, INT64_C(-4294967296), 0};
 
 	damaged = mutate_case(number);
 	damaged.bytes = unit_place(damaged.bytes, damaged.size,
@@ -408,7 +435,10 @@ run_case(uint64_t number)
 		attempt("combine", call_combine, &o, false);
 		attempt("splice", call_splice, &o, false);
 		if (!o.swapped)
+		{
 			attempt("combine_range", call_combine_range, &o, false);
+			attempt("accumulate", call_accumulate, &o, false);
+		}
 	}
 	for (size_t i = 0; i < sizeof(deltas) / sizeof(deltas[0]); i++)
 		attempt("shift", call_shift, &deltas[i], true);

@@ -350,6 +350,6 @@ model_open(const model *m)
 	size_t		size;
 	uint8_t    *bytes = model_encode(m, &size, NULL);
 
-	return r64_open(&unit_env, unit_place(bytes, size, (unsigned) unit_below(8)),
-					size);
+	bytes = unit_place(bytes, size, (unsigned) unit_below(8));
+	return r64_open(&unit_env, bytes, size);
 }

@@ -15,7 +15,8 @@
 
 /*
  * Taking the runs out of larger sets would take 8 kB for each of their full
- * containers.
+ * containers.  Without it a container that takes as many bytes either way
+ * stays as it is, so larger sets must be of full containers only.
  */
 #define UNPACK_LIMIT	(UINT64_C(1) << 30)
 

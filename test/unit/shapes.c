@@ -437,8 +437,8 @@ shape_relative(const universe *u, const model *m)
 				return *m;
 			lo = m->runs[0].lo;
 			hi = m->runs[m->n - 1].hi;
-			/* the hole between two buckets may be most of all integers */
-			if ((uint64_t) hi - (uint64_t) lo > UINT64_C(1) << 33)
+			/* the hole between two buckets can be most of all integers */
+			if ((uint64_t) hi - (uint64_t) lo > UINT64_C(1) << 28)
 				hi = m->runs[0].hi;
 			other = model_range(lo, hi);
 			return model_combine(R64_ANDNOT, &other, m);

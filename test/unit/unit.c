@@ -146,7 +146,8 @@ env_poll(void *arg)
 		longjmp(*escape, UNIT_INTERRUPTED);
 }
 
-static void env_fail(void *arg, r64_error error, const char *reason) R64_NORETURN;
+static void env_fail(void *arg, r64_error error,
+					 const char *reason) R64_NORETURN;
 
 static void
 env_fail(void *arg, r64_error error, const char *reason)

@@ -3,14 +3,9 @@
  * unit.h
  *	  What the engine's test programs share: cases, checks, memory, chance.
  *
- * Every *_test.c here is one program.  It is linked with the other .c files
- * of this folder and with src/portable/ compiled with -DR64_LINK_KERNELS:
- *
- *	cc -DR64_LINK_KERNELS -Isrc test/unit/model_test.c test/unit/unit.c
- *		test/unit/model.c test/unit/encode.c test/unit/shapes.c
- *		test/unit/mutate.c test/unit/oracle.c src/portable/?*.c -lroaring
- *
- * and run as
+ * Every *_test.c here is one program, linked with the other .c files of this
+ * folder, with src/portable/ compiled with -DR64_LINK_KERNELS, and with
+ * CRoaring.  test/run-unit builds and runs them; by itself one is run as
  *
  *	program [cases [seed [first]]]
  *

@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * argument.c
+ *	  An argument as a set, detoasted and indexed once if it comes again.
+ *
+ * A plan can hand the same value to a function row after row: a constant, or a
+ * column of the outer side of a join.  To detoast it every time can cost a
+ * thousand times what the function does with it.  So each call site remembers,
+ * in fn_extra, what it got last for either argument.
+ *
+ * Two values are known to be the same without looking at their bytes if the
+ * expression is a constant, or if both are pointers to the same TOAST value:
+ * such a value is never changed in place, an update writes another one.  (Its
+ * OID could be given to another value only after it was vacuumed away and four
+ * billion OIDs later, within one execution.)  Any other datum is just memory,
+ * which may hold another value the next time at the same address; that is
+ * never taken from here.
+ *
+ * The first time nothing is kept, so a scan over many values pays nothing; the
+ * second time in a row the value is, with an index of its buckets.  At most
+ * one value per argument is kept, as long as the plan is.
+ *
+ * src/type/argument.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "nodes/primnodes.h"
+
+#include "roaring64.h"
+
+#define MAX_SETS	2			/* no function has more set arguments */
+
+typedef struct KeptArgument
+{
+	bool		is_constant;
+	bool		seen;			/* the last value was this one */
+	bool		kept;			/* and it is in set */
+	struct varatt_external pointer; /* which TOAST value, unless constant */
+	struct varlena *copy;		/* what was detoasted, or NULL */
+	r64_set		set;
+} KeptArgument;
+
+typedef struct CallSite
+{
+	KeptArgument arg[MAX_SETS];
+} CallSite;
+
+/* Whether the expression of an argument is a constant. */
+static bool
+is_constant_argument(FmgrInfo *flinfo, int argno)
+{
+	Node	   *expr = flinfo->fn_expr;
+	List	   *args;
+
+	if (expr == NULL)
+		return false;
+	if (IsA(expr, FuncExpr))
+		args = ((FuncExpr *) expr)->args;
+	else if (IsA(expr, OpExpr))
+		args = ((OpExpr *) expr)->args;
+	else
+		return false;
+	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
+}
+
+static CallSite *
+get_call_site(FmgrInfo *flinfo)
+{
+	CallSite   *site = flinfo->fn_extra;
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
+		for (int i = 0; i < MAX_SETS; i++)
+			site->arg[i].is_constant = is_constant_argument(flinfo, i);
+		flinfo->fn_extra = site;
+	}
+	return site;
+}
+
+static void
+forget(KeptArgument *arg)
+{
+	if (arg->kept)
+		r64_close(&arg->set);
+	if (arg->copy != NULL)
+		pfree(arg->copy);
+	arg->copy = NULL;
+	arg->seen = arg->kept = false;
+}
+
+/* Keeps a value that was seen before. */
+static void
+keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	struct varlena *flat = pg_detoast_datum_packed(value);
+
+	if (flat != value)
+		arg->copy = flat;
+	arg->set = roaring64_view(flat);
+	r64_index_set(&arg->set);
+	arg->kept = true;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* See roaring64.h. */
+r64_set *
+roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
+{
+	Datum		datum = PG_GETARG_DATUM(argno);
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	KeptArgument *arg;
+
+	if (fcinfo->flinfo == NULL)
+	{
+		*local = DatumGetRoaring64(datum);
+		return local;
+	}
+	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
+	if (!arg->is_constant)
+	{
+		struct varatt_external pointer;
+
+		if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		{
+			*local = DatumGetRoaring64(datum);
+			return local;
+		}
+		VARATT_EXTERNAL_GET_POINTER(pointer, value);
+		if (!arg->seen ||
+			memcmp(&pointer, &arg->pointer, sizeof(pointer)) != 0)
+		{
+			forget(arg);
+			arg->pointer = pointer;
+		}
+	}
+
+	if (!arg->seen)
+	{
+		arg->seen = true;
+		*local = DatumGetRoaring64(datum);
+		return local;
+	}
+	if (!arg->kept)
+		keep(arg, value, fcinfo->flinfo->fn_mcxt);
+	return &arg->set;
+}

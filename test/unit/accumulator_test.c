@@ -1,0 +1,219 @@
+/*-------------------------------------------------------------------------
+ *
+ * accumulator_test.c
+ *	  Accumulators against the model.
+ *
+ * An accumulator keeps what it is given in several buffers until it has to
+ * make one set of it.  So what is tested is a history: values, ranges, sets
+ * and operations in any order and number, with a look at the set now and then.
+ *
+ * test/unit/accumulator_test.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdio.h>
+
+#include "unit.h"
+#include "shapes.h"
+
+#define DEFAULT_CASES	1500
+
+static const r64_op all_ops[] = {R64_OR, R64_AND, R64_ANDNOT, R64_XOR};
+static const char *const op_names[] = {" or", " and", " andnot", " xor"};
+
+static universe u;
+static r64_accumulator acc;
+static model want;				/* what acc must hold */
+
+static void
+want_too(const model *other)
+{
+	want = model_combine(R64_OR, &want, other);
+}
+
+/* Adds n values: some spread, most of them within some containers. */
+static void
+add_values(size_t n)
+{
+	int64_t    *values = unit_alloc((n + 1) * sizeof(int64_t));
+	int64_t		base = shape_probe(&u, &want) / 2;
+	model		other;
+
+	unit_note(" %zu values", n);
+	for (size_t i = 0; i < n; i++)
+	{
+		values[i] = unit_one_in(8) ? shape_probe(&u, &want) :
+			base + (int64_t) unit_below(200000);
+		r64_accumulate(&acc, values[i]);
+	}
+	other = model_from_values(values, n);
+	want_too(&other);
+}
+
+/* So many that the buffer is merged before it is asked for. */
+static void
+add_many_values(void)
+{
+	uint64_t	n = unit_between(1000000, 1200000);
+	int64_t		base = shape_probe(&u, &want) / 2;
+	uint64_t	length = unit_between(100000, 3000000);
+	range_list	list = {0};
+	model		other;
+
+	/* every third of a row, in an order that jumps about: 7919 is prime */
+	length += length % 7919 == 0;
+	unit_note(" %" PRIu64 " values of %" PRIu64, n, length);
+	for (uint64_t i = 0; i < n; i++)
+		r64_accumulate(&acc, base + 3 * (int64_t) (i * 7919 % length));
+	for (uint64_t i = 0; i < n && i < length; i++)
+	{
+		int64_t		v = base + 3 * (int64_t) (i * 7919 % length);
+
+		range_list_add(&list, v, v);
+	}
+	other = model_make(&list);
+	want_too(&other);
+}
+
+static void
+add_ranges(size_t n)
+{
+	range_list	list = {0};
+	model		other;
+
+	unit_note(" %zu ranges", n);
+	for (size_t i = 0; i < n; i++)
+	{
+		int64_t		lo = shape_probe(&u, &want);
+		int64_t		hi = (int64_t) ((uint64_t) lo + unit_skewed(300000));
+
+		/* below lo, if it ran over the end: then it is empty */
+		r64_accumulate_range(&acc, lo, hi);
+		range_list_add(&list, lo, hi);
+	}
+	other = model_make(&list);
+	want_too(&other);
+}
+
+/* The first few sets are treated in another way than those after them. */
+static void
+add_sets(size_t n)
+{
+	unit_note(" %zu sets:", n);
+	for (size_t i = 0; i < n; i++)
+	{
+		model		other = unit_one_in(8) ? shape_relative(&u, &want) :
+			shape_set(&u, unit_one_in(4) ? SHAPE_MEDIUM : SHAPE_SMALL);
+		r64_set		s = model_open(&other);
+
+		r64_accumulate_set(&acc, &s);
+		want_too(&other);
+		r64_close(&s);
+	}
+}
+
+/* One set of more containers than an accumulator can unite at once. */
+static void
+add_wide_set(void)
+{
+	int64_t		base = shape_probe(&u, &want) / 2;
+	range_list	list = {0};
+	model		other;
+	r64_set		s;
+
+	unit_note(" wide set");
+	for (int64_t i = 0; i < 1500; i++)
+	{
+		int64_t		lo = base + i * 65536 + (int64_t) unit_below(1000);
+
+		range_list_add(&list, lo, lo + (int64_t) unit_between(33, 100));
+	}
+	other = model_make(&list);
+	s = model_open(&other);
+	r64_accumulate_set(&acc, &s);
+	want_too(&other);
+	r64_close(&s);
+}
+
+static void
+combine(void)
+{
+	r64_op		op = all_ops[unit_below(4)];
+	model		other = unit_one_in(2) ? shape_relative(&u, &want) :
+		shape_set(&u, SHAPE_MEDIUM);
+	r64_set		s = model_open(&other);
+
+	unit_note("%s that", op_names[op]);
+	r64_accumulator_combine(&acc, op, &s);
+	want = model_combine(op, &want, &other);
+	r64_close(&s);
+}
+
+static void
+look(void)
+{
+	size_t		size;
+	uint8_t    *bytes = model_encode(&want, &size, NULL);
+	r64_set		s = r64_accumulator_set(&acc);
+
+	unit_note(" look");
+	CHECK_BYTES(s.bytes, s.size, bytes, size);
+	CHECK_U64(r64_cardinality(&s), model_cardinality(&want));
+	r64_close(&s);
+}
+
+static void
+run_case(void *arg)
+{
+	(void) arg;
+	u = shape_universe();
+	want = (model) {NULL, 0};
+	if (unit_one_in(2))
+		unit_env.headroom = unit_below(17);
+	r64_accumulator_init(&acc, &unit_env);
+	for (uint64_t steps = unit_below(10); steps > 0; steps--)
+	{
+		switch (unit_below(8))
+		{
+			case 0:
+			case 1:
+				add_values(unit_skewed(3000));
+				break;
+			case 2:
+				if (unit_one_in(100))
+					add_many_values();
+				else if (unit_one_in(10))
+					add_wide_set();
+				break;
+			case 3:
+				add_ranges(unit_skewed(50));
+				break;
+			case 4:
+			case 5:
+				add_sets(1 + unit_skewed(20));
+				break;
+			case 6:
+				combine();
+				break;
+			default:
+				look();
+				break;
+		}
+	}
+	look();
+	/* a look changes nothing */
+	look();
+}
+
+int
+main(int argc, char **argv)
+{
+	unit_start("accumulators against a model", DEFAULT_CASES, argc, argv);
+	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
+	{
+		unit_numbered_case(i);
+		if (!CHECK(unit_try(run_case, &i) == UNIT_DONE))
+			printf("\t%s\n", unit_reason);
+	}
+	return unit_finish();
+}
