@@ -25,13 +25,14 @@ OBJS = $(patsubst $(top)/%.c,%.o,$(SOURCES))
 
 # Expected output lies in expected/: pg_regress looks for it below the output
 # directory (to 15) or --expecteddir (from 16), and both are "." by default.
-# The isolation tester writes to output_iso unless told otherwise.
-REGRESS = $(sort $(notdir $(basename $(wildcard $(top)/test/sql/*.sql))))
+# The isolation tester writes to output_iso unless told otherwise.  PGXS runs
+# what is defined and not empty before expansion, hence ":=".
+REGRESS := $(sort $(notdir $(basename $(wildcard $(top)/test/sql/*.sql))))
 REGRESS_OPTS = --inputdir=$(top)/test
-ISOLATION = $(sort $(notdir $(basename $(wildcard $(top)/test/specs/*.spec))))
+ISOLATION := $(sort $(notdir $(basename $(wildcard $(top)/test/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=$(top)/test --outputdir=.
-PROVE_TESTS = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/test/t/*.pl)))
-TAP_TESTS = $(if $(PROVE_TESTS),1)
+PROVE_TESTS := $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/test/t/*.pl)))
+TAP_TESTS := $(if $(PROVE_TESTS),1)
 
 PG_CONFIG ?= pg_config
 PKG_CONFIG ?= pkg-config
@@ -95,12 +96,13 @@ files, or set PG_CONFIG)
 endif
 include $(PGXS)
 
-$(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS) | $(SOURCE_DIRS)
+$(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS)
 $(shlib): $(VERSION_SCRIPT)
 
-# Only a build elsewhere lacks them.
-$(SOURCE_DIRS):
-	$(MKDIR_P) $@
+# A build elsewhere lacks the folders, and pg_regress wants expected/ there.
+ifneq ($(top),.)
+$(shell mkdir -p $(SOURCE_DIRS) && ln -sfn $(abspath $(top))/expected expected)
+endif
 endif
 
 .PHONY: all install-deps demo test sanitize

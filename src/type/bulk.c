@@ -16,21 +16,24 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 
-#include "roaring64.h"
+#include "version.h"
 
 /* Combines the set that is argument 0 with the array that is argument 1. */
 static Datum
 combine_with_array(FunctionCallInfo fcinfo, r64_op op)
 {
-	r64_set    *s = PG_GETARG_ROARING64(0);
 	int			n;
 	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
-	r64_buf		built = r64_from_values(&roaring64_env, values, n);
-	r64_set		other = r64_open(&roaring64_env,
-								 built.base + roaring64_env.headroom,
-								 built.size);
+	r64_buf		built;
+	r64_set		other;
 
-	PG_RETURN_ROARING64(r64_combine(op, s, &other));
+	if (n <= ROARING64_FEW_EDITS && roaring64_wants_version(fcinfo, 0))
+		return roaring64_edit(PG_GETARG_DATUM(0), values, n,
+							  op == R64_ANDNOT);
+	built = r64_from_values(&roaring64_env, values, n);
+	other = r64_open(&roaring64_env, built.base + roaring64_env.headroom,
+					 built.size);
+	PG_RETURN_ROARING64(r64_combine(op, PG_GETARG_ROARING64(0), &other));
 }
 
 /*

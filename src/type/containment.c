@@ -12,7 +12,18 @@
  */
 #include "postgres.h"
 
-#include "roaring64.h"
+#include "version.h"
+
+/* Whether the set has the element, which is the other argument. */
+static bool
+set_contains_element(FunctionCallInfo fcinfo, int setno)
+{
+	int64		element = PG_GETARG_INT64(1 - setno);
+
+	if (roaring64_is_version(PG_GETARG_DATUM(setno)))
+		return roaring64_version_contains(PG_GETARG_DATUM(setno), element);
+	return r64_contains(PG_GETARG_ROARING64(setno), element);
+}
 
 /* Whether the set has every integer of the range. */
 static bool
@@ -72,9 +83,7 @@ PG_FUNCTION_INFO_V1(roaring64_contains_element);
 Datum
 roaring64_contains_element(PG_FUNCTION_ARGS)
 {
-	r64_set    *set = PG_GETARG_ROARING64(0);
-
-	PG_RETURN_BOOL(r64_contains(set, PG_GETARG_INT64(1)));
+	PG_RETURN_BOOL(set_contains_element(fcinfo, 0));
 }
 
 /*
@@ -115,9 +124,7 @@ PG_FUNCTION_INFO_V1(roaring64_element_contained);
 Datum
 roaring64_element_contained(PG_FUNCTION_ARGS)
 {
-	r64_set    *set = PG_GETARG_ROARING64(1);
-
-	PG_RETURN_BOOL(r64_contains(set, PG_GETARG_INT64(0)));
+	PG_RETURN_BOOL(set_contains_element(fcinfo, 1));
 }
 
 /*

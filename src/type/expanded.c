@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "expanded.h"
+#include "version.h"
 
 #define EXPANDED_MAGIC 0x52363445
 
@@ -52,10 +53,17 @@ roaring64_new_expanded(MemoryContext parent)
 r64_set
 roaring64_expanded_view(Datum value)
 {
-	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+	ExpandedRoaring64 *e;
+	r64_set		s;
 
+	if (roaring64_is_version(value))
+		return roaring64_version_view(value);
+	e = (ExpandedRoaring64 *) DatumGetEOHP(value);
 	Assert(e->magic == EXPANDED_MAGIC);
-	return r64_accumulator_set(&e->acc);
+	s = r64_accumulator_set(&e->acc);
+	/* what is made of it is not the object's */
+	s.env = &roaring64_env;
+	return s;
 }
 
 ExpandedRoaring64 *
@@ -64,7 +72,8 @@ roaring64_expand(Datum value, MemoryContext parent)
 	ExpandedRoaring64 *e;
 	r64_set		s;
 
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) &&
+		!roaring64_is_version(value))
 	{
 		e = (ExpandedRoaring64 *) DatumGetEOHP(value);
 		Assert(e->magic == EXPANDED_MAGIC);

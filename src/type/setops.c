@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "roaring64.h"
+#include "version.h"
 
 /* roaring64 op roaring64 */
 static Datum
@@ -28,12 +28,16 @@ combine(FunctionCallInfo fcinfo, r64_op op)
 static Datum
 combine_element(FunctionCallInfo fcinfo, r64_op op, int setno)
 {
-	r64_set    *a = PG_GETARG_ROARING64(setno);
+	int64		element = PG_GETARG_INT64(1 - setno);
 	uint8_t		one[R64_SINGLETON_SIZE];
-	r64_set		b = r64_singleton(&roaring64_env, PG_GETARG_INT64(1 - setno),
-								  one);
+	r64_set		b;
 
-	return roaring64_datum(r64_combine(op, a, &b));
+	if ((op == R64_OR || op == R64_ANDNOT) &&
+		roaring64_wants_version(fcinfo, setno))
+		return roaring64_edit(PG_GETARG_DATUM(setno), &element, 1,
+							  op == R64_ANDNOT);
+	b = r64_singleton(&roaring64_env, element, one);
+	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(setno), &b));
 }
 
 /* roaring64 op int8range */

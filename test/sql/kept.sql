@@ -1,0 +1,114 @@
+--
+-- What a call site keeps of its last argument (src/type/argument.c) must never
+-- be older than the argument.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+
+-- sets that are kept out of line, compressed (1) and not (2)
+CREATE TABLE kept (k int PRIMARY KEY, s roaring64);
+INSERT INTO kept
+SELECT 1, roaring64_agg(i * 65536) FROM generate_series(1, 20000) i
+UNION ALL
+SELECT 2, roaring64_agg(i * i * 7919 % 100000007)
+FROM generate_series(1::bigint, 20000) i;
+CREATE TABLE kept_plain (k int PRIMARY KEY, s roaring64);
+ALTER TABLE kept_plain ALTER s SET STORAGE EXTERNAL;
+INSERT INTO kept_plain SELECT * FROM kept;
+SELECT k, pg_column_size(k.s) < pg_column_size(p.s) AS compressed,
+	pg_column_size(p.s) > 8000 AS out_of_line
+FROM kept k JOIN kept_plain p USING (k) ORDER BY k;
+
+CREATE TABLE probe AS
+SELECT i, CASE i % 3 WHEN 0 THEN i * 65536
+	WHEN 1 THEN i::bigint * i * 7919 % 100000007 ELSE i END AS id
+FROM generate_series(1::bigint, 3000) i;
+
+-- every probe against one set, then against alternating ones; as arrays say
+SELECT t, k, count(*) FILTER (WHERE id <@ s) AS found,
+	count(*) FILTER (WHERE (id <@ s) <> (id = ANY (a))) AS wrong
+FROM probe,
+	(SELECT 'kept' AS t, k, s, s::bigint[] AS a FROM kept
+	 UNION ALL SELECT 'plain', k, s, s::bigint[] FROM kept_plain) sets
+GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(*) FILTER (WHERE id <@ s) AS found,
+	count(*) FILTER (WHERE (id <@ s) <> (id IN (SELECT roaring64_elements(s)))) AS wrong
+FROM (SELECT * FROM probe WHERE i <= 200) p, kept;
+
+-- a constant, of either length of header
+SELECT count(*) FROM probe WHERE id <@ '{65536,3,7919,196608}'::roaring64;
+DO $$
+DECLARE
+	set roaring64 := (SELECT s FROM kept WHERE k = 1);
+	n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM probe WHERE id <@ %L::roaring64', set)
+	INTO n;
+	RAISE NOTICE '%', n;
+END $$;
+
+-- other functions on the same value row after row
+SELECT bool_and(roaring64_rank(s, id) = r AND
+				roaring64_cardinality(s, int8range(NULL, id, '[]')) = r)
+FROM (SELECT s, id, (SELECT count(*) FROM roaring64_elements(s) e
+					 WHERE e <= id) AS r
+	  FROM probe, kept WHERE k = 2 AND i <= 100) x;
+
+-- the row changes while a query reads it: the query sees what it began with
+BEGIN;
+DECLARE c CURSOR FOR
+	SELECT p.i, p.id <@ s AS found, roaring64_cardinality(s) AS n
+	FROM kept, probe p WHERE k = 1 AND p.i IN (3, 6, 9, 12, 15) ORDER BY p.i;
+FETCH 2 FROM c;
+UPDATE kept SET s = s - '{196608,393216,589824,786432,983040}' WHERE k = 1;
+FETCH 2 FROM c;
+SELECT p.i, p.id <@ s AS found, roaring64_cardinality(s) AS n
+FROM kept, probe p WHERE k = 1 AND p.i IN (3, 6, 9, 12, 15) ORDER BY p.i;
+FETCH ALL FROM c;
+CLOSE c;
+ROLLBACK;
+
+-- a function that changes the row between its looks, by one call site
+CREATE FUNCTION flip(n int) RETURNS TABLE (step int, has boolean, card bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+	x roaring64;
+BEGIN
+	FOR step IN 1..n LOOP
+		SELECT s @> 65536::bigint, roaring64_cardinality(s)
+		FROM kept WHERE k = 1 INTO has, card;
+		flip.step := step;
+		RETURN NEXT;
+		SELECT s FROM kept WHERE k = 1 INTO x;
+		IF (x @> 65536::bigint) IS DISTINCT FROM has THEN
+			RAISE EXCEPTION 'stale';
+		END IF;
+		UPDATE kept SET s = s # 65536::bigint WHERE k = 1;
+	END LOOP;
+END $$;
+SELECT * FROM flip(6);
+DROP FUNCTION flip;
+
+-- the same statement reads the old row and writes the new one
+UPDATE kept SET s = s | 1::bigint WHERE k = 1
+RETURNING s @> 1::bigint AS now, roaring64_cardinality(s) AS n;
+WITH new AS (UPDATE kept SET s = s - 1::bigint WHERE k = 1 RETURNING s)
+SELECT o.s @> 1::bigint AS old, n.s @> 1::bigint AS new
+FROM kept o, new n WHERE o.k = 1;
+
+-- a subplan run again for every row
+SELECT k, found FROM generate_series(1, 3) again, kept o,
+	LATERAL (SELECT count(*) AS found FROM probe p
+			 WHERE p.id <@ (SELECT s FROM kept i WHERE i.k = o.k)) x
+ORDER BY again, k;
+
+-- in parallel workers
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT k, count(*) FROM probe, kept WHERE id <@ s GROUP BY k ORDER BY k;
+RESET ALL;
+
+DROP TABLE kept, kept_plain, probe;
