@@ -139,6 +139,26 @@ typedef struct r64_stats
 extern r64_stats r64_get_stats(const r64_set *s);
 
 /*
+ * sliced.c: the same questions to a set of which any part can be fetched, but
+ * only some should be.  fetch gives size bytes from offset on, which lie
+ * within the set and stay good until the next fetch; it may fail by leaving
+ * through the env.  A set has few buckets, or the walk over them costs more
+ * than fetching it all: see r64_source_buckets.
+ */
+typedef struct r64_source
+{
+	const r64_env *env;
+	void	   *arg;			/* handed to fetch */
+	const uint8_t *(*fetch) (void *arg, size_t offset, size_t size);
+	size_t		size;			/* of the set */
+} r64_source;
+
+extern uint64_t r64_source_buckets(const r64_source *source);
+extern bool r64_source_contains(const r64_source *source, int64_t v);
+extern uint64_t r64_source_cardinality(const r64_source *source);
+extern bool r64_source_min(const r64_source *source, int64_t *v);
+
+/*
  * query.c: order statistics and iteration.  These work on an index over the
  * set's buckets, built by the first call on a view (one walk over the bucket
  * headers) and kept in it, so that further calls are logarithmic.

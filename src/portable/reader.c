@@ -178,6 +178,8 @@ r64_cardinality(const r64_set *s)
 	uint64_t	sum = 0;
 	r64_walk	w;
 
+	if (s->index != NULL)
+		return s->index->total;
 	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
 		sum += r64_bucket_cards(&w.b, 0, w.b.n);
 	return sum;

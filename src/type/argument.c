@@ -33,6 +33,13 @@
 
 #define MAX_SETS	2			/* no function has more set arguments */
 
+/*
+ * To fetch a part of a TOAST value takes a few index scans, to fetch all of it
+ * one and a row for every 2 kB.  A walk to a bucket needs up to three parts
+ * for each one on the way, so parts pay from so many bytes a bucket on.
+ */
+#define SLICE_MIN_BUCKET_SIZE (48 * 1024)
+
 typedef struct KeptArgument
 {
 	bool		is_constant;
@@ -107,6 +114,69 @@ keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* Whether a TOAST pointer is the one that came last. */
+static bool
+is_same(const KeptArgument *arg, const struct varatt_external *pointer)
+{
+	return arg->seen && memcmp(pointer, &arg->pointer, sizeof(*pointer)) == 0;
+}
+
+static void
+remember(KeptArgument *arg, const struct varatt_external *pointer)
+{
+	forget(arg);
+	arg->pointer = *pointer;
+	arg->seen = true;
+}
+
+static const uint8_t *
+fetch_part(void *arg, size_t offset, size_t size)
+{
+	ToastSource *source = arg;
+
+	if (source->part != NULL)
+		pfree(source->part);
+	source->part = detoast_attr_slice(source->pointer, (int32) offset,
+									  (int32) size);
+	return (uint8_t *) VARDATA_ANY(source->part);
+}
+
+/* See roaring64.h. */
+bool
+roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
+						ToastSource *source)
+{
+	struct varlena *value = (struct varlena *)
+		DatumGetPointer(PG_GETARG_DATUM(argno));
+	struct varatt_external pointer;
+	KeptArgument *arg;
+
+	if (fcinfo->flinfo == NULL || !VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
+		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
+		return false;
+	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
+	if (is_same(arg, &pointer))
+		return false;
+
+	*source = (ToastSource) {
+		.source = {
+			.env = &roaring64_env,
+			.arg = source,
+			.fetch = fetch_part,
+			.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer)
+		},
+		.pointer = value
+	};
+	if (r64_source_buckets(&source->source) >
+		source->source.size / SLICE_MIN_BUCKET_SIZE)
+		return false;
+	remember(arg, &pointer);
+	return true;
+}
+
 /* See roaring64.h. */
 r64_set *
 roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
@@ -131,15 +201,14 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 			return local;
 		}
 		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		if (!arg->seen ||
-			memcmp(&pointer, &arg->pointer, sizeof(pointer)) != 0)
+		if (!is_same(arg, &pointer))
 		{
-			forget(arg);
-			arg->pointer = pointer;
+			remember(arg, &pointer);
+			*local = DatumGetRoaring64(datum);
+			return local;
 		}
 	}
-
-	if (!arg->seen)
+	else if (!arg->seen)
 	{
 		arg->seen = true;
 		*local = DatumGetRoaring64(datum);

@@ -19,7 +19,10 @@ static bool
 set_contains_element(FunctionCallInfo fcinfo, int setno)
 {
 	int64		element = PG_GETARG_INT64(1 - setno);
+	ToastSource source;
 
+	if (roaring64_getarg_source(fcinfo, setno, &source))
+		return r64_source_contains(&source.source, element);
 	if (roaring64_is_version(PG_GETARG_DATUM(setno)))
 		return roaring64_version_contains(PG_GETARG_DATUM(setno), element);
 	return r64_contains(PG_GETARG_ROARING64(setno), element);

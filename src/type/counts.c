@@ -46,9 +46,11 @@ PG_FUNCTION_INFO_V1(roaring64_cardinality);
 Datum
 roaring64_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set    *s = PG_GETARG_ROARING64(0);
+	ToastSource source;
 
-	PG_RETURN_INT64((int64) r64_cardinality(s));
+	if (roaring64_getarg_source(fcinfo, 0, &source))
+		PG_RETURN_INT64((int64) r64_source_cardinality(&source.source));
+	PG_RETURN_INT64((int64) r64_cardinality(PG_GETARG_ROARING64(0)));
 }
 
 /*

@@ -20,10 +20,12 @@ PG_FUNCTION_INFO_V1(roaring64_min);
 Datum
 roaring64_min(PG_FUNCTION_ARGS)
 {
-	r64_set    *s = PG_GETARG_ROARING64(0);
+	ToastSource source;
 	int64		found;
 
-	if (!r64_min(s, &found))
+	if (roaring64_getarg_source(fcinfo, 0, &source) ?
+		!r64_source_min(&source.source, &found) :
+		!r64_min(PG_GETARG_ROARING64(0), &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }

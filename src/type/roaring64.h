@@ -66,6 +66,19 @@ DatumGetRoaring64(Datum value)
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 
+/*
+ * argument.c: an argument that is better read in parts: stored out of line,
+ * not compressed, large but of few buckets, and seen for the first time.
+ */
+typedef struct ToastSource
+{
+	r64_source	source;
+	struct varlena *pointer;	/* to the TOAST value */
+	struct varlena *part;		/* fetched last */
+} ToastSource;
+extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
+									ToastSource *source);
+
 /* The set is good until the calling block is left. */
 #define PG_GETARG_ROARING64(n)	roaring64_getarg(fcinfo, n, &(r64_set) {0})
 #define PG_RETURN_ROARING64(b)	return roaring64_datum(b)

@@ -111,4 +111,28 @@ SET min_parallel_table_scan_size = 0;
 SELECT k, count(*) FROM probe, kept WHERE id <@ s GROUP BY k ORDER BY k;
 RESET ALL;
 
+-- large and of few buckets, not compressed: read in parts the first time
+INSERT INTO kept_plain
+SELECT k, roaring64_agg(i * CASE WHEN i % 2 = 0 THEN 3 ELSE 5 END + shift)
+FROM (VALUES (3, 0), (4, -300000), (5, (1::bigint << 40)),
+	  (6, -(1::bigint << 40) - 7)) AS sets (k, shift),
+	generate_series(1::bigint, 100000) i
+GROUP BY k;
+SELECT k, pg_column_size(s) > 48 * 1024 AS large, (roaring64_stats(s)).buckets,
+	roaring64_cardinality(s), roaring64_min(s)
+FROM kept_plain WHERE k > 2 ORDER BY k;
+SELECT k, roaring64_cardinality(s) =
+	(SELECT count(DISTINCT e) FROM roaring64_elements(s) e) AS card,
+	roaring64_min(s) = (SELECT min(e) FROM roaring64_elements(s) e) AS least
+FROM kept_plain WHERE k > 2 ORDER BY k;
+SELECT s.k, count(*) FILTER (WHERE (SELECT s @> e FROM kept_plain i WHERE i.k = s.k)) AS found,
+	count(*) AS asked
+FROM kept_plain s, LATERAL (
+	SELECT e FROM roaring64_elements(s) e ORDER BY e % 1009, e LIMIT 50) x
+WHERE k > 2 GROUP BY s.k ORDER BY s.k;
+SELECT k, bool_or(s @> e) AS found
+FROM (SELECT k, s, e FROM generate_series(4, 100, 5) e, kept_plain
+	  WHERE k = 3 AND e % 3 <> 0 AND e % 5 <> 0) x
+GROUP BY k;
+
 DROP TABLE kept, kept_plain, probe;

@@ -1,0 +1,104 @@
+/*
+ * sets.sql
+ *	  The ids as sets: in one value of each type that is measured.
+ *
+ *	sets_roaring64, sets_peer, sets_array
+ *		the pairs of data_sets, which facts has as rows
+ *	NAME_roaring64, NAME_peer, NAME_array, NAME_rows
+ *		many sets, for each NAME in collections
+ */
+
+/*
+ * Real data: the two largest sets are a pair, and all ids are a stream.
+ */
+INSERT INTO data_sets
+SELECT name, 100 + 2 * rank, 101 + 2 * rank
+FROM (SELECT name, (row_number() OVER (ORDER BY name))::int AS rank
+	FROM realdata GROUP BY name) names;
+
+INSERT INTO facts
+SELECT a + rank - 1, id
+FROM (SELECT name, set, (row_number() OVER (PARTITION BY name
+		ORDER BY count(*) DESC, set))::int AS rank
+	FROM realdata GROUP BY name, set) sizes
+	JOIN data_sets USING (name)
+	JOIN realdata USING (name, set)
+WHERE rank <= 2;
+
+SELECT format('CREATE TABLE %I AS SELECT id FROM realdata WHERE name = %L
+	ORDER BY hashint8extended(id, set)', 'stream ' || name, name)
+FROM data_sets
+WHERE expression IS NULL \gexec
+
+/*
+ * The pairs.
+ */
+ALTER TABLE facts ADD PRIMARY KEY (set, id);
+
+CREATE TABLE sets_roaring64 AS
+SELECT set, roaring64_agg(id) AS s FROM facts GROUP BY set;
+CREATE TABLE sets_array AS
+SELECT set, array_agg(id ORDER BY id) AS s FROM facts GROUP BY set;
+
+-- Only to see what the default compression makes of them.
+CREATE TABLE sets_pglz (set int, s roaring64 COMPRESSION pglz);
+INSERT INTO sets_pglz SELECT set, s | '{}'::roaring64 FROM sets_roaring64;
+
+-- Large dense sets, which are measured in memory only.
+CREATE TABLE large_sets AS
+SELECT roaring64_agg(id) FILTER (WHERE side = 0) AS a,
+	roaring64_agg(id) FILTER (WHERE side = 1) AS b
+FROM generate_series(0, 1) side, ids('dense', side, :large_ids) id;
+
+/*
+ * Many sets: of 20,000 users, who have about 9 % of 20,000 ids; and the real
+ * data.  What keeps every id by itself gets the first of part of the users.
+ */
+CREATE TABLE collections (name text PRIMARY KEY, part int);
+INSERT INTO collections VALUES ('users', :part);
+INSERT INTO collections SELECT DISTINCT name, 1 FROM realdata;
+
+CREATE TABLE users_roaring64 AS
+SELECT u AS set,
+	roaring64_agg((hashint8extended(i, u) & 9223372036854775807) % 20000) AS s
+FROM generate_series(1, :users) u, generate_series(1::bigint, 1887) i
+GROUP BY u;
+CREATE TABLE users_rows AS
+SELECT set, id
+FROM users_roaring64, roaring64_elements(s) id
+WHERE set <= :users / :part;
+
+SELECT format('CREATE TABLE %I AS SELECT set, id FROM realdata WHERE name = %L',
+		name || '_rows', name),
+	format('CREATE TABLE %I AS SELECT set, roaring64_agg(id) AS s FROM %I GROUP BY set',
+		name || '_roaring64', name || '_rows')
+FROM collections
+WHERE name <> 'users' \gexec
+
+SELECT format('ALTER TABLE %I ADD PRIMARY KEY (set, id)', name || '_rows'),
+	format('CREATE TABLE %I AS SELECT set, array_agg(id ORDER BY id) AS s FROM %I GROUP BY set',
+		name || '_array', name || '_rows')
+FROM collections \gexec
+
+/*
+ * The peer's, made by the peer from the same ids.
+ */
+\if :peer
+CREATE TABLE sets_peer AS
+SELECT set, rb64_build_agg(id) AS s FROM facts GROUP BY set;
+CREATE TABLE large_sets_peer AS
+SELECT rb64_build(roaring64_to_array(a)) AS a,
+	rb64_build(roaring64_to_array(b)) AS b
+FROM large_sets;
+SELECT format('CREATE TABLE %I AS SELECT set, rb64_build(roaring64_to_array(s)) AS s FROM %I',
+	name || '_peer', name || '_roaring64')
+FROM collections \gexec
+\endif
+
+-- One row of each is looked for by its number.
+SELECT format('ALTER TABLE %I ADD PRIMARY KEY (set)', tablename)
+FROM pg_tables
+WHERE tablename ~ '_(roaring64|peer|array)$' AND tablename <> 'large_sets_peer' \gexec
+
+VACUUM ANALYZE;
+CHECKPOINT;
