@@ -31,8 +31,10 @@
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
 #define R64_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define R64_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define R64_UNLIKELY(x) (x)
+#define R64_ALWAYS_INLINE inline
 #endif
 
 #define R64_COOKIE_NO_RUN	12346
@@ -211,7 +213,7 @@ extern void r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b);
  * Reads container i, which starts at p and must end before limit.  Returns
  * its end.
  */
-static inline const uint8_t *
+static R64_ALWAYS_INLINE const uint8_t *
 r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 					  const uint8_t *p, const uint8_t *limit,
 					  r64_container *c)
@@ -272,7 +274,7 @@ r64_container_offset(const r64_env *env, const r64_bucket *b, uint32_t i)
 }
 
 /* Container i < b->n of a bucket. */
-static inline void
+static R64_ALWAYS_INLINE void
 r64_container_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 				 r64_container *c)
 {

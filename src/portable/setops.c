@@ -286,16 +286,15 @@ combine_tiny(const operation *op, r64_writer *w,
 	uint32_t	n = 0;
 	uint32_t	i = 0;
 	uint32_t	j = 0;
+	uint8_t    *p;
 
 	while (i < a->card && j < b->card)
 	{
 		uint16_t	x = r64_load16(a->data + 2 * (size_t) i);
 		uint16_t	y = r64_load16(b->data + 2 * (size_t) j);
-		bool		keep = x < y ? op->keep_a : y < x ? op->keep_b :
-			op->keep_both;
 
 		out[n] = x < y ? x : y;
-		n += keep;
+		n += x < y ? op->keep_a : y < x ? op->keep_b : op->keep_both;
 		i += x <= y;
 		j += y <= x;
 	}
@@ -305,7 +304,19 @@ combine_tiny(const operation *op, r64_writer *w,
 	if (op->keep_b)
 		while (j < b->card)
 			out[n++] = r64_load16(b->data + 2 * (size_t) j++);
-	r64_writer_array(w, a->key, out, n);
+
+	if (n == 0)
+		return;
+	if (n > 2)
+	{
+		/* may be worth a run container */
+		r64_writer_array(w, a->key, out, n);
+		return;
+	}
+	p = r64_writer_append(w, a->key, n, false, 2 * (size_t) n);
+	r64_store16(p, out[0]);
+	if (n == 2)
+		r64_store16(p + 2, out[1]);
 }
 
 /*

@@ -16,20 +16,14 @@
 
 #define FIRST_ROOM 256			/* containers staged without growing */
 
-static inline uint8_t *
-bytes_at(r64_writer *w, size_t pos)
-{
-	return w->base + w->env->headroom + pos;
-}
-
 static void
 too_large(const r64_env *env)
 {
 	env->fail(env->arg, R64_TOO_LARGE, "result too large");
 }
 
-static void
-grow(r64_writer *w, size_t more)
+void
+r64_writer_grow(r64_writer *w, size_t more)
 {
 	const r64_env *env = w->env;
 	size_t		limit = env->max_size + HEADER_SLACK;
@@ -46,18 +40,8 @@ grow(r64_writer *w, size_t more)
 	w->cap = cap;
 }
 
-/* Room for more bytes at the end; the caller then advances len. */
-static inline uint8_t *
-reserve(r64_writer *w, size_t more)
-{
-	if (R64_UNLIKELY(more > w->cap - w->len))
-		grow(w, more);
-	return bytes_at(w, w->len);
-}
-
-/* Room to stage so many containers; keeps those that are staged. */
-static void
-stage_room(r64_writer *w, uint32_t room)
+void
+r64_writer_stage(r64_writer *w, uint32_t room)
 {
 	const r64_env *env = w->env;
 	r64_staged *staged;
@@ -102,7 +86,7 @@ r64_writer_finish(r64_writer *w)
 
 	if (w->len > env->max_size)
 		too_large(env);
-	r64_store64(bytes_at(w, 0), w->nbuckets);
+	r64_store64(r64_writer_at(w, 0), w->nbuckets);
 	if (w->staged != NULL)
 		env->release(env->arg, w->staged);
 	return buf;
@@ -112,7 +96,7 @@ void
 r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size, uint64_t n)
 {
 	if (size > 0)
-		memcpy(reserve(w, size), bytes, size);
+		memcpy(r64_writer_reserve(w, size), bytes, size);
 	w->len += size;
 	w->nbuckets += n;
 }
@@ -127,8 +111,8 @@ r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 	w->n = 0;
 	w->nruns = 0;
 	w->start = w->len;
-	stage_room(w, expected);
-	(void) reserve(w, header);
+	r64_writer_stage(w, expected);
+	(void) r64_writer_reserve(w, header);
 	w->len += header;
 	w->data = w->len;
 }
@@ -153,12 +137,12 @@ r64_writer_end(r64_writer *w)
 	if (data != w->data)
 	{
 		if (data > w->data)
-			(void) reserve(w, data - w->data);
-		memmove(bytes_at(w, data), bytes_at(w, w->data), size);
+			(void) r64_writer_reserve(w, data - w->data);
+		memmove(r64_writer_at(w, data), r64_writer_at(w, w->data), size);
 		w->len = data + size;
 	}
 
-	p = bytes_at(w, w->start);
+	p = r64_writer_at(w, w->start);
 	r64_store32(p, w->high);
 	p += 4;
 	if (has_runs)
@@ -186,23 +170,6 @@ r64_writer_end(r64_writer *w)
 	w->nbuckets++;
 }
 
-/* Stages the header entry of a container of size bytes; returns its place. */
-static inline uint8_t *
-append(r64_writer *w, uint16_t key, uint32_t card, bool is_run, size_t size)
-{
-	uint8_t    *p = reserve(w, size);
-
-	if (R64_UNLIKELY(w->n == w->room))
-		stage_room(w, w->n + 1);
-	w->staged[w->n].keycard = key | (card - 1) << 16;
-	w->staged[w->n].offset = (uint32_t) (w->len - w->data);
-	w->is_run[w->n] = is_run;
-	w->n++;
-	w->nruns += is_run;
-	w->len += size;
-	return p;
-}
-
 void
 r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 {
@@ -214,8 +181,8 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 
 	if (R64_UNLIKELY(last < first))
 		r64_corrupt(w->env, "container offsets not ascending");
-	stage_room(w, w->n + (to - from));
-	p = reserve(w, last - first);
+	r64_writer_stage(w, w->n + (to - from));
+	p = r64_writer_reserve(w, last - first);
 	if (last - first == 2)
 		r64_store16(p, r64_load16(b->cookie + first));
 	else
@@ -260,7 +227,7 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	}
 	if (!r64_prefers_runs(card, nruns))
 	{
-		p = append(w, key, card, false, 2 * (size_t) card);
+		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
 		if (card == 1)
 			r64_store16(p, values[0]);
 		else
@@ -269,7 +236,7 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	}
 
 	/* fewer bytes as runs */
-	p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+	p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 	r64_store16(p, (uint16_t) nruns);
 	p += 2;
 	for (uint32_t i = 0, first = 0; i < card && nruns > 0; i++)
@@ -344,13 +311,13 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	nruns = (uint32_t) r64_kernel.bitset_container_number_of_runs(&view);
 	if (r64_prefers_runs(card, nruns))
 	{
-		p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 		r64_store16(p, (uint16_t) nruns);
 		store_bitset_runs(p + 2, words, nruns);
 	}
 	else
 	{
-		p = append(w, key, card, false, R64_BITSET_BYTES);
+		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
 		memcpy(p, words, R64_BITSET_BYTES);
 	}
 }
@@ -368,13 +335,13 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 		return;
 	if (r64_prefers_runs(card, nruns))
 	{
-		p = append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 		r64_store16(p, (uint16_t) nruns);
 		memcpy(p + 2, runs, 4 * (size_t) nruns);
 	}
 	else if (card <= R64_ARRAY_MAX)
 	{
-		p = append(w, key, card, false, 2 * (size_t) card);
+		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
 		for (uint32_t i = 0; i < nruns; i++)
 			for (uint32_t v = 0; v <= runs[i].length; v++, p += 2)
 				r64_store16(p, (uint16_t) (runs[i].value + v));
@@ -386,7 +353,7 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 		memset(bitset.w, 0, R64_BITSET_BYTES);
 		for (uint32_t i = 0; i < nruns; i++)
 			bitset_set_lenrange(bitset.w, runs[i].value, runs[i].length);
-		p = append(w, key, card, false, R64_BITSET_BYTES);
+		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
 		memcpy(p, bitset.w, R64_BITSET_BYTES);
 	}
 }

@@ -99,6 +99,47 @@ extern void r64_writer_runs(r64_writer *w, uint16_t key,
 							const rle16_t *runs, uint32_t nruns);
 
 /*
+ * What the above are made of, here because containers can be so small that a
+ * call costs more than the rest.
+ */
+static inline uint8_t *
+r64_writer_at(r64_writer *w, size_t pos)
+{
+	return w->base + w->env->headroom + pos;
+}
+
+/* Make room for more bytes at the end, and for so many staged containers. */
+extern void r64_writer_grow(r64_writer *w, size_t more);
+extern void r64_writer_stage(r64_writer *w, uint32_t room);
+
+/* Room for more bytes at the end; the caller then advances len. */
+static inline uint8_t *
+r64_writer_reserve(r64_writer *w, size_t more)
+{
+	if (R64_UNLIKELY(more > w->cap - w->len))
+		r64_writer_grow(w, more);
+	return r64_writer_at(w, w->len);
+}
+
+/* Stages the header entry of a container of size bytes; returns its place. */
+static inline uint8_t *
+r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
+				  size_t size)
+{
+	uint8_t    *p = r64_writer_reserve(w, size);
+
+	if (R64_UNLIKELY(w->n == w->room))
+		r64_writer_stage(w, w->n + 1);
+	w->staged[w->n].keycard = key | (card - 1) << 16;
+	w->staged[w->n].offset = (uint32_t) (w->len - w->data);
+	w->is_run[w->n] = is_run;
+	w->n++;
+	w->nruns += is_run;
+	w->len += size;
+	return p;
+}
+
+/*
  * Stored containers as kernels want them.  Data that is not aligned to its
  * element type is copied to the scratch given; otherwise the view points into
  * the stored bytes.  Kernels write out of bounds where values do not ascend or

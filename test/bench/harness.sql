@@ -67,7 +67,7 @@ BEGIN
 END $$;
 
 -- Times a statement once.
-CREATE PROCEDURE time(statement_id int)
+CREATE PROCEDURE take_time(statement_id int)
 LANGUAGE plpgsql AS $$
 DECLARE
 	st statements;

@@ -76,7 +76,7 @@ FROM operations o, data_sets d, LATERAL (VALUES
  * repeated.  The floor copies both inputs into one new value.
  */
 CREATE FUNCTION in_memory(expression text, kind text, source text, loops int)
-RETURNS text LANGUAGE sql IMMUTABLE AS $$
+RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
 	SELECT format('WITH v AS MATERIALIZED (
 			SELECT a | ''{}''::%s AS a, b | ''{}''::%1$s AS b FROM %s)
 		SELECT sum(%s) FROM v, generate_series(1, %s)',

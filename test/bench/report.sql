@@ -13,32 +13,144 @@ LANGUAGE sql IMMUTABLE AS $$
 		ELSE to_char(x, 'FM990.000') END
 $$;
 
-\echo
-SELECT format('PostgreSQL %s, toast compression %s, work_mem %s, shared_buffers %s, jit %s.',
-	current_setting('server_version'), current_setting('default_toast_compression'),
-	current_setting('work_mem'), current_setting('shared_buffers'), current_setting('jit'));
-SELECT format('roaring64 %s; "peer" is %s.', max(extversion) FILTER (WHERE extname = 'roaring64'),
+-- A row of a table; what is not known is a dash.
+CREATE FUNCTION pg_temp.line(VARIADIC cells text[]) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT '| ' || array_to_string(cells, ' | ', '-') || ' |'
+$$;
+
+SELECT format('PostgreSQL %s, work_mem %s, shared_buffers %s, jit %s, TOAST compression %s.',
+	current_setting('server_version'), current_setting('work_mem'),
+	current_setting('shared_buffers'), current_setting('jit'),
+	current_setting('default_toast_compression'));
+SELECT format('roaring64 %s; the peer is %s.', max(extversion) FILTER (WHERE extname = 'roaring64'),
 	coalesce('roaringbitmap64 of roaringbitmap '
 		|| max(extversion) FILTER (WHERE extname = 'roaringbitmap'), 'not here'))
 FROM pg_extension;
-SELECT format('Medians of %s.', CASE WHEN :rounds = 1 THEN '1 round' ELSE :rounds || ' rounds' END);
 
 /*
- * Stored sizes.
+ * Sizes.
  */
 \echo
-\echo '### Stored bytes per id'
+\echo '### Stored bytes an id'
 \echo
-\echo '| data set | ids | roaring64 | with pglz | not compressed | peer | bigint[] | rows and index |'
+\echo '"In memory" is the portable format itself.  Rows are those of a table'
+\echo 'with a primary key, whose index is counted.'
+\echo
+\echo '| data set | ids | roaring64 | with pglz | in memory | peer | bigint[] | rows |'
 \echo '|---|---:|---:|---:|---:|---:|---:|---:|'
 
-SELECT format('%s', 0) AS no_peer_column \gset
-CREATE TEMPORARY TABLE sizes AS
-SELECT name, a AS number, roaring64_cardinality(s) AS ids,
-	pg_column_size(s)::numeric AS roaring64,
-	(SELECT pg_column_size(s) FROM sets_pglz WHERE set = a)::numeric AS pglz,
-	octet_length(s::bytea)::numeric AS plain,
-	NULL::numeric AS peer,
-	(SELECT pg_column_size(s) FROM sets_array WHERE set = a)::numeric AS array,
-	(SELECT pg_total_relation_size('facts')::numeric / count(*) FROM facts) AS per_row
-FROM data_sets JOIN sets_roaring64 ON set = a;
+CREATE TEMPORARY TABLE sizes (
+	data text, ids bigint, roaring64 numeric, pglz numeric, plain numeric,
+	peer numeric, "array" numeric, per_row numeric);
+INSERT INTO sizes
+SELECT name, roaring64_cardinality(r.s), pg_column_size(r.s), pg_column_size(p.s),
+	octet_length(r.s::bytea), NULL, pg_column_size(l.s),
+	(SELECT pg_total_relation_size('facts')::numeric / count(*) FROM facts)
+FROM data_sets JOIN sets_roaring64 r ON r.set = a
+	JOIN sets_pglz p USING (set) JOIN sets_array l USING (set)
+ORDER BY a;
+INSERT INTO sizes
+SELECT 'users (all sets)', sum(roaring64_cardinality(s)), sum(pg_column_size(s)), NULL,
+	sum(octet_length(s::bytea)), NULL,
+	(SELECT :part * sum(pg_column_size(s)) FROM users_array),
+	(SELECT pg_total_relation_size('users_rows')::numeric / count(*) FROM users_rows)
+FROM users_roaring64;
+\if :peer
+UPDATE sizes
+SET peer = (SELECT pg_column_size(s) FROM sets_peer JOIN data_sets ON set = a WHERE name = data);
+UPDATE sizes
+SET peer = (SELECT sum(pg_column_size(s)) FROM users_peer)
+WHERE data = 'users (all sets)';
+\endif
+
+SELECT pg_temp.line(data, to_char(ids, 'FM999,999,999'),
+	pg_temp.figure(roaring64 / ids), pg_temp.figure(pglz / ids),
+	pg_temp.figure(plain / ids), pg_temp.figure(peer / ids),
+	pg_temp.figure("array" / ids), pg_temp.figure(per_row))
+FROM sizes;
+
+/*
+ * Times.
+ */
+CREATE TEMPORARY TABLE medians AS
+SELECT s.id, workload, data, system, scale > 1 AS scaled, timed_out,
+	(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms))::numeric * scale AS ms
+FROM statements s LEFT JOIN times ON statement = s.id AND NOT timed_out
+GROUP BY s.id;
+
+CREATE TEMPORARY TABLE results AS
+SELECT min(id) AS id, workload, data,
+	min(ms) FILTER (WHERE system = 'roaring64') AS ours,
+	min(ms) FILTER (WHERE system = 'floor') AS floor,
+	min(ms) FILTER (WHERE system = 'peer') AS peer,
+	coalesce(min(ms) FILTER (WHERE system = 'peer_floor'),
+		min(ms) FILTER (WHERE system = 'floor')) AS peer_floor,
+	min(ms) FILTER (WHERE system = 'array') AS "array",
+	min(ms) FILTER (WHERE system = 'rows') AS "rows",
+	array_agg(system) FILTER (WHERE scaled) AS scaled,
+	array_agg(system) FILTER (WHERE timed_out) AS timed_out
+FROM medians
+GROUP BY workload, data;
+
+-- The time of a contestant, and what must be said of it.
+CREATE FUNCTION pg_temp.cell(system text, ms numeric, r results) RETURNS text
+LANGUAGE sql STABLE AS $$
+	SELECT CASE
+		WHEN system = ANY (r.timed_out) THEN 'timed out'
+		ELSE pg_temp.figure(ms) || CASE WHEN system = ANY (r.scaled) THEN '*' ELSE '' END END
+$$;
+
+\echo
+\echo '### Times in milliseconds'
+\echo
+SELECT format('Medians of %s.  x is how many times the time of roaring64 the time on its left is.',
+	CASE WHEN :rounds = 1 THEN 'one round' ELSE :rounds || ' rounds, in turn' END);
+\echo 'The floor reads and decompresses the same input and does nothing with it;'
+\echo 'in memory, it copies both inputs once.  "Times floor" is the time of'
+\echo 'roaring64 in floors.  "Net x" compares what roaring64 and the peer take'
+\echo 'above their floors; it is left out where roaring64 is within 3 % of its.'
+\echo '* measured on a part and multiplied.'
+\echo
+\echo '| workload | data set | roaring64 | floor | times floor | peer | x | net x | bigint[] | x | rows | x |'
+\echo '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
+SELECT pg_temp.line(workload, data,
+	pg_temp.cell('roaring64', ours, r), pg_temp.figure(floor), pg_temp.figure(ours / floor),
+	pg_temp.cell('peer', peer, r), pg_temp.figure(peer / ours),
+	CASE WHEN workload NOT LIKE '% in memory' AND ours > floor * 1.03
+		THEN pg_temp.figure(greatest(peer - peer_floor, 0) / (ours - floor)) END,
+	pg_temp.cell('array', "array", r), pg_temp.figure("array" / ours),
+	pg_temp.cell('rows', "rows", r), pg_temp.figure("rows" / ours))
+FROM results r
+ORDER BY id;
+
+/*
+ * What workers bring.
+ */
+SELECT EXISTS (SELECT FROM results WHERE data = 'two workers') AS any_parallel \gset
+\if :any_parallel
+\echo
+\echo '### Two workers against one process'
+\echo
+\echo '| workload | roaring64, times faster | peer, times faster |'
+\echo '|---|---:|---:|'
+SELECT pg_temp.line(workload, pg_temp.figure(alone.ours / together.ours),
+	pg_temp.figure(alone.peer / together.peer))
+FROM results alone JOIN results together USING (workload)
+WHERE alone.data = 'one process' AND together.data = 'two workers'
+ORDER BY alone.id;
+\endif
+
+/*
+ * Where the peer is ahead.
+ */
+SELECT EXISTS (SELECT FROM results WHERE peer < ours) AS any_slower \gset
+\if :any_slower
+\echo
+\echo 'Slower than the peer:'
+\echo
+SELECT format('- %s, %s: %s', workload, data, pg_temp.figure(peer / ours))
+FROM results
+WHERE peer < ours
+ORDER BY peer / ours;
+\endif

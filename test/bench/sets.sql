@@ -52,11 +52,12 @@ FROM generate_series(0, 1) side, ids('dense', side, :large_ids) id;
 
 /*
  * Many sets: of 20,000 users, who have about 9 % of 20,000 ids; and the real
- * data.  What keeps every id by itself gets the first of part of the users.
+ * data.  What keeps every id by itself gets the first "few" users, which are one
+ * of "part".
  */
-CREATE TABLE collections (name text PRIMARY KEY, part int);
-INSERT INTO collections VALUES ('users', :part);
-INSERT INTO collections SELECT DISTINCT name, 1 FROM realdata;
+CREATE TABLE collections (name text PRIMARY KEY, part int, few int);
+INSERT INTO collections VALUES ('users', :part, :users / :part);
+INSERT INTO collections SELECT name, 1, max(set) FROM realdata GROUP BY name;
 
 CREATE TABLE users_roaring64 AS
 SELECT u AS set,
@@ -66,7 +67,7 @@ GROUP BY u;
 CREATE TABLE users_rows AS
 SELECT set, id
 FROM users_roaring64, roaring64_elements(s) id
-WHERE set <= :users / :part;
+WHERE set <= (SELECT few FROM collections WHERE name = 'users');
 
 SELECT format('CREATE TABLE %I AS SELECT set, id FROM realdata WHERE name = %L',
 		name || '_rows', name),
