@@ -55,22 +55,22 @@ typedef struct CallSite
 	KeptArgument arg[MAX_SETS];
 } CallSite;
 
-/* Whether the expression of an argument is a constant. */
-static bool
-is_constant_argument(FmgrInfo *flinfo, int argno)
+/* See roaring64.h. */
+Node *
+roaring64_argument_expression(FmgrInfo *flinfo, int argno)
 {
-	Node	   *expr = flinfo->fn_expr;
+	Node	   *expr = flinfo == NULL ? NULL : flinfo->fn_expr;
 	List	   *args;
 
 	if (expr == NULL)
-		return false;
+		return NULL;
 	if (IsA(expr, FuncExpr))
 		args = ((FuncExpr *) expr)->args;
 	else if (IsA(expr, OpExpr))
 		args = ((OpExpr *) expr)->args;
 	else
-		return false;
-	return argno < list_length(args) && IsA(list_nth(args, argno), Const);
+		return NULL;
+	return argno < list_length(args) ? list_nth(args, argno) : NULL;
 }
 
 static CallSite *
@@ -82,7 +82,11 @@ get_call_site(FmgrInfo *flinfo)
 	{
 		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 		for (int i = 0; i < MAX_SETS; i++)
-			site->arg[i].is_constant = is_constant_argument(flinfo, i);
+		{
+			Node	   *expr = roaring64_argument_expression(flinfo, i);
+
+			site->arg[i].is_constant = expr != NULL && IsA(expr, Const);
+		}
 		flinfo->fn_extra = site;
 	}
 	return site;

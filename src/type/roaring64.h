@@ -67,6 +67,12 @@ extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 
 /*
+ * argument.c: the expression of an argument in the call that flinfo is for, or
+ * NULL if that is not known.
+ */
+extern Node *roaring64_argument_expression(FmgrInfo *flinfo, int argno);
+
+/*
  * argument.c: an argument that is better read in parts: stored out of line,
  * not compressed, large but of few buckets, and seen for the first time.
  */

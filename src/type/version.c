@@ -95,21 +95,12 @@ bool
 roaring64_wants_version(FunctionCallInfo fcinfo, int argno)
 {
 	Node	   *expr;
-	List	   *args = NIL;
 
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(argno))))
 		return true;
-	expr = fcinfo->flinfo == NULL ? NULL : fcinfo->flinfo->fn_expr;
-	if (expr == NULL)
-		return false;
-	if (IsA(expr, FuncExpr))
-		args = ((FuncExpr *) expr)->args;
-	else if (IsA(expr, OpExpr))
-		args = ((OpExpr *) expr)->args;
-	if (argno >= list_length(args))
-		return false;
-	expr = list_nth(args, argno);
-	return IsA(expr, Param) && ((Param *) expr)->paramkind == PARAM_EXTERN;
+	expr = roaring64_argument_expression(fcinfo->flinfo, argno);
+	return expr != NULL && IsA(expr, Param) &&
+		((Param *) expr)->paramkind == PARAM_EXTERN;
 }
 
 /*
