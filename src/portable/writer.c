@@ -12,7 +12,8 @@
 /*
  * While a bucket is open its header may be over-reserved, by at most this.
  */
-#define HEADER_SLACK (r64_bucket_header_size(65536, true) + 16)
+#define HEADER_SLACK (r64_bucket_header_size(MAX_CONTAINERS, true) + 16)
+#define MAX_CONTAINERS 65536	/* in a bucket */
 
 #define FIRST_ROOM 256			/* containers staged without growing */
 
@@ -105,7 +106,12 @@ void
 r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 				 bool expect_runs)
 {
-	size_t		header = 4 + r64_bucket_header_size(expected, expect_runs);
+	size_t		header;
+
+	/* a sum of two can be more than there are keys */
+	if (expected > MAX_CONTAINERS)
+		expected = MAX_CONTAINERS;
+	header = 4 + r64_bucket_header_size(expected, expect_runs);
 
 	w->high = high;
 	w->n = 0;
@@ -132,7 +138,7 @@ r64_writer_end(r64_writer *w)
 		w->len = w->start;
 		return;
 	}
-	if (n > 65536)
+	if (n > MAX_CONTAINERS)
 		r64_corrupt(w->env, "container keys not ascending");
 	if (data != w->data)
 	{
