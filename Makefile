@@ -3,7 +3,7 @@
 #
 #	make, make install, make installcheck, make clean
 #		as for any extension; PG_CONFIG=... names the server to build for
-#	make demo, make test, make sanitize
+#	make demo, make test, make sanitize, make bench
 #		on a bare Debian machine: install what is missing, then run on a
 #		private server that is removed afterwards
 #
@@ -45,7 +45,7 @@ WERROR ?= -Werror
 
 # These goals compile nothing here, so they need not find CRoaring, and those
 # of the first line not even PostgreSQL.
-BARE_GOALS = install-deps demo test sanitize
+BARE_GOALS = install-deps demo test sanitize bench
 OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck
 GOALS := $(or $(MAKECMDGOALS),all)
 
@@ -105,7 +105,7 @@ $(shell mkdir -p $(SOURCE_DIRS) && ln -sfn $(abspath $(top))/expected expected)
 endif
 endif
 
-.PHONY: all install-deps demo test sanitize
+.PHONY: all install-deps demo test sanitize bench
 
 install-deps:
 	@$(top)/tools/install-deps
@@ -119,3 +119,7 @@ test:
 
 sanitize: install-deps
 	@$(top)/test/run-unit --sanitize
+
+# BENCH_ARGS=--quick shows only that it works.
+bench:
+	@$(top)/test/bench/run $(BENCH_ARGS)

@@ -31,7 +31,7 @@ GROUP BY name;
  * One id and a stored set, without storing the result.
  */
 INSERT INTO statements (workload, data, system, query, check_query)
-SELECT 'a set and one id more', name, w.system,
+SELECT 'add one id, without storing', name, w.system,
 	format('SELECT octet_length((s | %s)::bytea) FROM sets_%s WHERE set = %s', ids[1], w.system, a),
 	format('SELECT %s(s | %s) FROM sets_%s WHERE set = %s', w.size, ids[1], w.system, a)
 FROM data_sets JOIN new_ids USING (name), LATERAL (VALUES
@@ -40,7 +40,7 @@ FROM data_sets JOIN new_ids USING (name), LATERAL (VALUES
 ORDER BY a;
 
 INSERT INTO statements (workload, data, system, query)
-SELECT 'a set and one id more', name, w.system,
+SELECT 'add one id, without storing', name, w.system,
 	format(w.query, a, ids[1])
 FROM data_sets JOIN new_ids USING (name), LATERAL (VALUES
 	('floor', 'SELECT get_byte(s::bytea, 0) FROM sets_roaring64 WHERE set = %s'),

@@ -23,11 +23,13 @@ INSERT INTO data_sets VALUES
 	('snowflake', 3, 4,
 		'((1279929600000 + i * 37) << 22) | ((hash & 3) << 12) | ((hash >> 8 & 127) % 3)'),
 	('folded snowflake', 5, 6,
-		'roaring64_snowflake_fold(((1279929600000 + i * 37) << 22) | ((hash & 3) << 12) | ((hash >> 8 & 127) % 3))'),
+		'roaring64_snowflake_fold(((1279929600000 + i * 37) << 22)
+			| ((hash & 3) << 12) | ((hash >> 8 & 127) % 3))'),
 	('random 64-bit', 7, 8, 'hashint8extended(i + side * n / 2, 2)'),
 	('sequential', 9, 10, 'i + side * n / 2'),
 	('runs with gaps', 11, 12,
-		'(i + side * n / 2) / 60 * 160 + (i + side * n / 2) % 60 + (hashint8extended((i + side * n / 2) / 60, 3) & 31)'),
+		'(i + side * n / 2) / 60 * 160 + (i + side * n / 2) % 60
+			+ (hashint8extended((i + side * n / 2) / 60, 3) & 31)'),
 	('dense', 13, 14, '2 * i + (hash & 1)');
 
 -- The ids of one set, not sorted out and not in order.

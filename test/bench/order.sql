@@ -16,24 +16,40 @@ SELECT d.name, cardinality(s) / 2 AS n, s[cardinality(s) / 2] AS id
 FROM data_sets d JOIN sets_array ON set = a
 WHERE name <> 'random 64-bit';
 
+/*
+ * All ids are had by a set-returning function in the select list, where the
+ * executor takes rows as they come; in FROM it would store all of them first.
+ */
 INSERT INTO statements (workload, data, system, query)
 SELECT w.workload, d.name, w.system, w.query
 FROM data_sets d JOIN middles m USING (name), LATERAL (VALUES
 	('all ids as rows', 'roaring64',
-		format('SELECT count(id) FROM sets_roaring64, roaring64_elements(s) id WHERE set = %s', a)),
+		format('SELECT count(id) FROM (%s) ids', of_set('roaring64_elements(s) AS id', 'roaring64', d))),
 	('all ids as rows', 'peer',
-		format('SELECT count(id) FROM sets_peer, rb64_iterate(s) id WHERE set = %s', a)),
+		format('SELECT count(id) FROM (%s) ids', of_set('rb64_iterate(s) AS id', 'peer', d))),
 	('all ids as rows', 'array',
-		format('SELECT count(id) FROM sets_array, unnest(s) id WHERE set = %s', a)),
+		format('SELECT count(id) FROM (%s) ids', of_set('unnest(s) AS id', 'array', d))),
 	('all ids as rows', 'rows',
 		format('SELECT count(id) FROM facts WHERE set = %s', a)),
 
-	('the last 20', 'roaring64', of_set('roaring64_last(s, 20)', 'roaring64', d)),
-	('the last 20', 'peer', of_set('rb64_to_array(rb64_select(s, 20, 0, true))', 'peer', d)),
-	('the last 20', 'array', of_set('s[cardinality(s) - 19:]', 'array', d)),
+	('the first 20 as rows', 'roaring64',
+		format('SELECT sum(id) FROM (%s LIMIT 20) ids', of_set('roaring64_elements(s) AS id', 'roaring64', d))),
+	('the first 20 as rows', 'peer',
+		format('SELECT sum(id) FROM (%s LIMIT 20) ids', of_set('rb64_iterate(s) AS id', 'peer', d))),
+	('the first 20 as rows', 'array',
+		format('SELECT sum(id) FROM (%s LIMIT 20) ids', of_set('unnest(s) AS id', 'array', d))),
+	('the first 20 as rows', 'rows',
+		format('SELECT sum(id) FROM (SELECT id FROM facts WHERE set = %s ORDER BY id LIMIT 20) ids', a)),
+
+	('the last 20', 'roaring64',
+		format('SELECT sum(id) FROM (%s) ids', of_set('unnest(roaring64_last(s, 20)) AS id', 'roaring64', d))),
+	('the last 20', 'peer',
+		format('SELECT sum(id) FROM (%s) ids',
+			of_set('unnest(rb64_to_array(rb64_select(s, 20, 0, true))) AS id', 'peer', d))),
+	('the last 20', 'array',
+		format('SELECT sum(id) FROM (%s) ids', of_set('unnest(s[cardinality(s) - 19:]) AS id', 'array', d))),
 	('the last 20', 'rows',
-		format('SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM facts
-			WHERE set = %s ORDER BY id DESC LIMIT 20) page', a)),
+		format('SELECT sum(id) FROM (SELECT id FROM facts WHERE set = %s ORDER BY id DESC LIMIT 20) ids', a)),
 
 	('rank of the middle id', 'roaring64',
 		of_set(format('roaring64_rank(s, %s)', id), 'roaring64', d)),
@@ -58,7 +74,8 @@ INSERT INTO statements (workload, data, system, query)
 SELECT workload, data, w.*
 FROM (SELECT DISTINCT workload, data, d.*::data_sets AS d
 	FROM statements JOIN data_sets d ON data = name
-	WHERE workload IN ('all ids as rows', 'the last 20', 'rank of the middle id', 'the middle id by rank')) of_sets,
+	WHERE workload IN ('all ids as rows', 'the first 20 as rows', 'the last 20',
+		'rank of the middle id', 'the middle id by rank')) of_sets,
 	LATERAL (VALUES
 	('floor', of_set('get_byte(s::bytea, 0)', 'roaring64', d)),
 	('peer_floor', of_set('get_byte(s::bytea, 0)', 'peer', d))) w;

@@ -7,19 +7,27 @@
 CREATE TABLE parallel_workloads (
 	workload text, system text, input text, result text, size text);
 INSERT INTO parallel_workloads VALUES
-	('build a set of all rows', 'roaring64', 'flakes',
+	('build a set of snowflake ids', 'roaring64', 'flakes',
 		'roaring64_agg(id)', 'roaring64_cardinality'),
-	('build a set of all rows', 'peer', 'flakes',
+	('build a set of snowflake ids', 'peer', 'flakes',
 		'rb64_build_agg(id)', 'rb64_cardinality'),
 	('union of all users'' sets', 'roaring64', 'users_roaring64',
 		'roaring64_or_agg(s)', 'roaring64_cardinality'),
 	('union of all users'' sets', 'peer', 'users_peer',
+		'rb64_or_agg(s)', 'rb64_cardinality'),
+	('union of sets of one snowflake id', 'roaring64', 'single_roaring64',
+		'roaring64_or_agg(s)', 'roaring64_cardinality'),
+	('union of sets of one snowflake id', 'peer', 'single_peer',
 		'rb64_or_agg(s)', 'rb64_cardinality');
 
-VACUUM ANALYZE flakes;
+CREATE TABLE single_roaring64 AS SELECT '{}'::roaring64 | id AS s FROM flakes;
+\if :peer
+CREATE TABLE single_peer AS SELECT '{}'::roaringbitmap64 | id AS s FROM flakes;
+\endif
+VACUUM ANALYZE flakes, single_roaring64;
 SELECT format('ALTER TABLE %I SET (parallel_workers = 2)', relname)
 FROM pg_class
-WHERE relname IN ('flakes', 'users_roaring64', 'users_peer') \gexec
+WHERE relname IN ('flakes', 'users_roaring64', 'users_peer', 'single_roaring64', 'single_peer') \gexec
 
 -- Until the end of the transaction.
 CREATE PROCEDURE set_workers(n int)

@@ -27,6 +27,11 @@ SELECT format('roaring64 %s; the peer is %s.', max(extversion) FILTER (WHERE ext
 	coalesce('roaringbitmap64 of roaringbitmap '
 		|| max(extversion) FILTER (WHERE extname = 'roaringbitmap'), 'not here'))
 FROM pg_extension;
+SELECT format('Pairs of %s ids (large dense: %s), streams of %s ids, %s users with about'
+	' 1,800 of 20,000 ids each, %s rows to filter and to build from in parallel.',
+	to_char(:ids, 'FM999,999,999'), to_char(:large_ids, 'FM999,999,999'),
+	to_char(:stream, 'FM999,999,999'), to_char(:users, 'FM999,999,999'),
+	to_char(:rows, 'FM999,999,999'));
 
 /*
  * Sizes.
@@ -104,20 +109,21 @@ $$;
 \echo
 \echo '### Times in milliseconds'
 \echo
-SELECT format('Medians of %s.  x is how many times the time of roaring64 the time on its left is.',
+SELECT format('Medians of %s, planning included.',
 	CASE WHEN :rounds = 1 THEN 'one round' ELSE :rounds || ' rounds, in turn' END);
-\echo 'The floor reads and decompresses the same input and does nothing with it;'
-\echo 'in memory, it copies both inputs once.  "Times floor" is the time of'
-\echo 'roaring64 in floors.  "Net x" compares what roaring64 and the peer take'
-\echo 'above their floors; it is left out where roaring64 is within 3 % of its.'
-\echo '* measured on a part and multiplied.'
+\echo '"x" is the time on its left divided by that of roaring64.  The floor'
+\echo 'reads the same input and does nothing with it but to decompress or count'
+\echo 'it; of "in memory", it is to copy both inputs.  "Times floor" is the time of'
+\echo 'roaring64 divided by it.  "Net x" compares what roaring64 and the peer take'
+\echo 'above the floor of each; left out where roaring64 is within 3 % of it.'
+\echo '"*": measured on a part and multiplied.'
 \echo
 \echo '| workload | data set | roaring64 | floor | times floor | peer | x | net x | bigint[] | x | rows | x |'
 \echo '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
 SELECT pg_temp.line(workload, data,
 	pg_temp.cell('roaring64', ours, r), pg_temp.figure(floor), pg_temp.figure(ours / floor),
 	pg_temp.cell('peer', peer, r), pg_temp.figure(peer / ours),
-	CASE WHEN workload NOT LIKE '% in memory' AND ours > floor * 1.03
+	CASE WHEN peer IS NOT NULL AND workload NOT LIKE '% in memory' AND ours > floor * 1.03
 		THEN pg_temp.figure(greatest(peer - peer_floor, 0) / (ours - floor)) END,
 	pg_temp.cell('array', "array", r), pg_temp.figure("array" / ours),
 	pg_temp.cell('rows', "rows", r), pg_temp.figure("rows" / ours))
