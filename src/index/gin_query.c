@@ -36,10 +36,12 @@
 #define MAX_REQUIRED	128
 
 /*
- * Single keys to look for if one is enough.  At about ten thousand the work
- * for them comes near to that of reading all rows.
+ * Single keys to look for if one is enough.  For every row that is found GIN
+ * looks at each of them, so the work grows with the square: scattered over
+ * half the keys of an index, 2000 take as long as the ranges that cover them,
+ * and 8000 twenty times as long.
  */
-#define MAX_SINGLE		8192
+#define MAX_SINGLE		1024
 
 /*
  * Ranges to look for.  Each is read in full into a bitmap of its own, which
@@ -140,7 +142,7 @@ cover_run(SearchKeys *search, int64 first, int64 last, uint64 min_range)
 	uint64		span = (uint64) last - (uint64) first;
 	int			nsingle = search->n - search->nranges;
 
-	if (span >= min_range - 1 && span > 0)
+	if (span >= min_range - 1)
 	{
 		if (search->nranges == MAX_RANGES)
 			return false;
@@ -154,7 +156,7 @@ cover_run(SearchKeys *search, int64 first, int64 last, uint64 min_range)
 	return true;
 }
 
-/* The first run of consecutive keys of a set that does not begin before from. */
+/* The first run of consecutive keys of a set, none of them before from. */
 static bool
 next_key_run(const SearchKeys *search, r64_set *set, int64 from,
 			 int64 *first, int64 *last)
