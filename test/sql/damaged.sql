@@ -46,6 +46,19 @@ INSERT INTO damaged
 -- a call that never ends is a failure as well
 SET statement_timeout = '5min';
 
+-- GIN indexes, to store the damaged one in and to search for it
+CREATE TEMP TABLE indexed (value roaring64);
+CREATE INDEX ON indexed USING gin (value);
+CREATE INDEX ON indexed USING gin (value gin_roaring64_ops (key = container));
+CREATE FUNCTION pg_temp.index_value(roaring64) RETURNS void LANGUAGE sql AS
+'INSERT INTO indexed VALUES ($1)';
+CREATE TEMP TABLE by_element AS
+	SELECT roaring64_from_array(ARRAY[i, i * 65536]) AS value FROM generate_series(-9, 20) AS i;
+CREATE TEMP TABLE by_container AS TABLE by_element;
+CREATE INDEX ON by_element USING gin (value);
+CREATE INDEX ON by_container USING gin (value gin_roaring64_ops (key = container));
+SET enable_seqscan = off;
+
 -- everything that takes a set, called with the damaged one in each place
 CREATE TEMP TABLE calls AS
 	SELECT expression
@@ -71,9 +84,14 @@ CREATE TEMP TABLE calls AS
 			-- support functions of aggregates run in aggregates only
 			AND NOT EXISTS (SELECT FROM pg_aggregate AS a
 							WHERE p.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn))
+			-- and those of GIN with an index only
+			AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
+		UNION ALL
+		SELECT format('(SELECT count(*) FROM %s WHERE value %s $1)', t, o)
+		FROM unnest('{by_element,by_container}'::text[]) t, unnest('{@>,<@,&&,=}'::text[]) o
 		UNION ALL
 		VALUES ('$1::text'), ('$1::bytea::roaring64'), ('$1::text::roaring64'),
-			('$1::bigint[]'), ('$1::int8multirange')
+			('$1::bigint[]'), ('$1::int8multirange'), ('pg_temp.index_value($1)')
 	) AS c(expression);
 SELECT count(*) > 60 AS enough_calls, (SELECT count(*) > 500 FROM damaged) AS enough_values
 FROM calls;
@@ -105,3 +123,6 @@ ORDER BY 1, 2, 3;
 SELECT count(*) FILTER (WHERE outcome = 'answered') > 1000 AS answered,
 	count(*) FILTER (WHERE outcome = 'XX001') > 1000 AS reported
 FROM outcomes;
+SELECT count(*) FILTER (WHERE outcome = 'answered') > 1000 AS answered,
+	count(*) FILTER (WHERE outcome = 'XX001') > 1000 AS reported
+FROM outcomes WHERE expression ~ 'by_|index_value';

@@ -1,0 +1,369 @@
+/*-------------------------------------------------------------------------
+ *
+ * gin_query.c
+ *	  The GIN operator class: which keys a search looks for.
+ *
+ * The planner asks this too, of every constant, so it must not take long for
+ * a huge operand, and GIN's work grows with the number of keys.  So there are
+ * limits, and past them the index finds more rows than match and the operator
+ * itself decides:
+ *
+ *	- to contain a set or a range, or to equal a set, is to have all of its
+ *	  keys.  Some are enough to find few rows: up to MAX_REQUIRED of them,
+ *	  evenly spaced and with both ends;
+ *
+ *	- to overlap it, or to be contained in it, is to have one of its keys, or
+ *	  for the latter none at all.  There none may be left out.  Keys that
+ *	  follow each other are searched for as a range, by a partial match; if
+ *	  that is still too many, sets are covered by MAX_RANGES ranges.
+ *
+ * src/index/gin_query.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "gin.h"
+#include "type/roaring64.h"
+
+/*
+ * Every key costs a descent of the tree and some work a row that is found.
+ * Rows that have so many evenly spaced elements of a set, and not all of it,
+ * are few wherever the index is of use at all.
+ */
+#define MAX_REQUIRED	128
+
+/*
+ * Single keys to look for if one is enough.  For every row that is found GIN
+ * looks at each of them, so the work grows with the square: scattered over
+ * half the keys of an index, 2000 take as long as the ranges that cover them,
+ * and 8000 twenty times as long.
+ */
+#define MAX_SINGLE		1024
+
+/*
+ * Ranges to look for.  Each is read in full into a bitmap of its own, which
+ * may have work_mem bytes.
+ */
+#define MAX_RANGES		32
+
+/* From how many keys on a range is cheaper than to look for each. */
+#define MIN_RANGE		8
+
+typedef struct KeyRange
+{
+	int64		first;
+	int64		last;
+} KeyRange;
+
+/* The keys of a search while they are chosen. */
+typedef struct SearchKeys
+{
+	int			shift;			/* of elements, to make keys */
+	KeyRange   *keys;			/* ascending */
+	int			n;
+	int			room;
+	int			nranges;		/* of them, those of more than one key */
+	bool		inexact;		/* to have them does not suffice */
+} SearchKeys;
+
+static void
+add_range(SearchKeys *search, int64 first, int64 last)
+{
+	if (search->n == search->room)
+	{
+		search->room *= 2;
+		search->keys = repalloc(search->keys, sizeof(KeyRange) * search->room);
+	}
+	search->keys[search->n++] = (KeyRange) {.first = first,.last = last};
+	if (first < last)
+		search->nranges++;
+}
+
+/*
+ * The ith of steps + 1 evenly spaced numbers from 0 to span.  steps is
+ * small; steps * span may exceed 64 bits.
+ */
+static uint64
+spaced(uint64 span, uint64 steps, uint64 i)
+{
+	if (steps == 0)
+		return 0;
+	return span / steps * i + span % steps * i / steps;
+}
+
+/* All keys of the set, or as many as are enough, each a single one. */
+static void
+require_set(SearchKeys *search, r64_set *set)
+{
+	uint64		span = r64_cardinality(set) - 1;
+	uint64		steps = Min(span, MAX_REQUIRED - 1);
+
+	search->inexact |= (steps < span);
+	for (uint64 i = 0; i <= steps; i++)
+	{
+		int64		element;
+		int64		key;
+
+		if (!r64_select(set, spaced(span, steps, i), &element))
+			break;
+		key = element >> search->shift;
+		if (search->n == 0 || search->keys[search->n - 1].first < key)
+			add_range(search, key, key);
+	}
+}
+
+/* The same for the set of all integers from lo to hi. */
+static void
+require_range(SearchKeys *search, int64 lo, int64 hi)
+{
+	int64		first = lo >> search->shift;
+	uint64		span = (uint64) (hi >> search->shift) - (uint64) first;
+	uint64		steps = Min(span, MAX_REQUIRED - 1);
+
+	search->inexact |= (steps < span);
+	for (uint64 i = 0; i <= steps; i++)
+	{
+		int64		key = (int64) ((uint64) first + spaced(span, steps, i));
+
+		add_range(search, key, key);
+	}
+}
+
+/*
+ * Adds the keys from first to last, as a range if they are min_range or more.
+ * Returns false if that would exceed a limit.
+ */
+static bool
+cover_run(SearchKeys *search, int64 first, int64 last, uint64 min_range)
+{
+	uint64		span = (uint64) last - (uint64) first;
+	int			nsingle = search->n - search->nranges;
+
+	if (span >= min_range - 1)
+	{
+		if (search->nranges == MAX_RANGES)
+			return false;
+		add_range(search, first, last);
+		return true;
+	}
+	if (span >= (uint64) (MAX_SINGLE - nsingle))
+		return false;
+	for (uint64 i = 0; i <= span; i++)
+		add_range(search, first + (int64) i, first + (int64) i);
+	return true;
+}
+
+/* The first run of consecutive keys of a set, none of them before from. */
+static bool
+next_key_run(const SearchKeys *search, r64_set *set, int64 from,
+			 int64 *first, int64 *last)
+{
+	int64		width = INT64CONST(1) << search->shift;
+	int64		element;
+
+	if (search->shift == 0)
+		return r64_next_run(set, from, PG_INT64_MAX, first, last);
+
+	/* a run of containers may be of many runs of elements */
+	if (!r64_next(set, from * width, &element))
+		return false;
+	*first = *last = element >> search->shift;
+	while (*last < PG_INT64_MAX >> search->shift &&
+		   r64_next(set, (*last + 1) * width, &element) &&
+		   element >> search->shift == *last + 1)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(*last)++;
+	}
+	return true;
+}
+
+/*
+ * Exactly the keys of the set.  Returns false, with search->keys in disorder,
+ * if there are too many.
+ */
+static bool
+cover_exactly(SearchKeys *search, r64_set *set, uint64 min_range)
+{
+	int64		from = PG_INT64_MIN >> search->shift;
+	int64		first;
+	int64		last;
+
+	search->n = search->nranges = 0;
+	while (next_key_run(search, set, from, &first, &last))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!cover_run(search, first, last, min_range))
+			return false;
+		if (last == PG_INT64_MAX >> search->shift)
+			break;
+		from = last + 1;
+	}
+	return true;
+}
+
+/* Ranges that hold the keys of the set, as many elements in each. */
+static void
+cover_roughly(SearchKeys *search, r64_set *set)
+{
+	uint64		n = r64_cardinality(set);
+
+	search->n = search->nranges = 0;
+	search->inexact = true;
+	for (uint64 i = 0; i < MAX_RANGES; i++)
+	{
+		int64		least;
+		int64		greatest;
+
+		if (!r64_select(set, n * i / MAX_RANGES, &least) ||
+			!r64_select(set, n * (i + 1) / MAX_RANGES - 1, &greatest))
+			break;
+		add_range(search, least >> search->shift, greatest >> search->shift);
+	}
+}
+
+/* Whatever is least to find all rows that have a key of the set. */
+static void
+cover_set(SearchKeys *search, r64_set *set)
+{
+	if (!cover_exactly(search, set, MIN_RANGE) &&
+		!cover_exactly(search, set, PG_UINT64_MAX))
+		cover_roughly(search, set);
+}
+
+/* The same for the set of all integers from lo to hi. */
+static void
+cover_range(SearchKeys *search, int64 lo, int64 hi)
+{
+	(void) cover_run(search, lo >> search->shift, hi >> search->shift,
+					 MIN_RANGE);
+}
+
+/* Chooses the keys.  Returns false if the operand is empty and has none. */
+static bool
+choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
+			StrategyNumber strategy)
+{
+	r64_set		set;
+	int64		lo;
+	int64		hi;
+
+	switch (strategy)
+	{
+		case GIN_CONTAINS_ELEMENT:
+			lo = hi = PG_GETARG_INT64(0);
+			require_range(search, lo, hi);
+			return true;
+		case GIN_CONTAINS_RANGE:
+			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
+				return false;
+			require_range(search, lo, hi);
+			return true;
+		case GIN_CONTAINED_RANGE:
+		case GIN_OVERLAPS_RANGE:
+			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
+				return false;
+			cover_range(search, lo, hi);
+			return true;
+		case GIN_CONTAINS_SET:
+		case GIN_EQUAL:
+			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
+			if (r64_is_empty(&set))
+				return false;
+			require_set(search, &set);
+			return true;
+		case GIN_CONTAINED_SET:
+		case GIN_OVERLAPS_SET:
+			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
+			if (r64_is_empty(&set))
+				return false;
+			cover_set(search, &set);
+			return true;
+		default:
+			elog(ERROR, "unknown strategy number: %d", strategy);
+	}
+}
+
+/* Which rows without any of the keys are to be found as well. */
+static int32
+search_mode(StrategyNumber strategy, bool has_keys)
+{
+	switch (strategy)
+	{
+		case GIN_CONTAINS_SET:
+		case GIN_CONTAINS_ELEMENT:
+		case GIN_CONTAINS_RANGE:
+			return has_keys ? GIN_SEARCH_MODE_DEFAULT : GIN_SEARCH_MODE_ALL;
+		case GIN_EQUAL:
+			return has_keys ? GIN_SEARCH_MODE_DEFAULT :
+				GIN_SEARCH_MODE_INCLUDE_EMPTY;
+		case GIN_CONTAINED_SET:
+		case GIN_CONTAINED_RANGE:
+			return GIN_SEARCH_MODE_INCLUDE_EMPTY;
+		default:
+			return GIN_SEARCH_MODE_DEFAULT; /* && with nothing: no row */
+	}
+}
+
+/*
+ * roaring64_gin_extract_query(roaring64, internal, smallint, internal,
+ * internal, internal, internal) returns internal: the keys to look for.  The
+ * first argument is of the type that the operator has on its right.
+ */
+PG_FUNCTION_INFO_V1(roaring64_gin_extract_query);
+Datum
+roaring64_gin_extract_query(PG_FUNCTION_ARGS)
+{
+	int32	   *nkeys = (int32 *) PG_GETARG_POINTER(1);
+	StrategyNumber strategy = PG_GETARG_UINT16(2);
+	bool	  **partial_match = (bool **) PG_GETARG_POINTER(3);
+	Pointer   **extra_data = (Pointer **) PG_GETARG_POINTER(4);
+	int32	   *mode = (int32 *) PG_GETARG_POINTER(6);
+	SearchKeys	search = {.room = 16};
+	bool		has_keys;
+	Datum	   *keys;
+
+	search.shift = roaring64_gin_shift(fcinfo);
+	search.keys = palloc(sizeof(KeyRange) * search.room);
+	has_keys = choose_keys(&search, fcinfo, strategy);
+	*mode = search_mode(strategy, has_keys);
+	*nkeys = search.n;
+
+	keys = palloc(sizeof(Datum) * Max(search.n, 1));
+	for (int i = 0; i < search.n; i++)
+		keys[i] = Int64GetDatum(search.keys[i].first);
+
+	if (search.nranges > 0 || search.inexact)
+	{
+		GinKeyInfo *info = palloc(sizeof(GinKeyInfo) * search.n);
+
+		*partial_match = palloc(sizeof(bool) * search.n);
+		*extra_data = palloc(sizeof(Pointer) * search.n);
+		for (int i = 0; i < search.n; i++)
+		{
+			info[i].last = search.keys[i].last;
+			info[i].inexact = search.inexact;
+			(*partial_match)[i] = search.keys[i].first < info[i].last;
+			(*extra_data)[i] = (Pointer) &info[i];
+		}
+	}
+	PG_RETURN_POINTER(keys);
+}
+
+/*
+ * roaring64_gin_compare_partial(bigint, bigint, smallint, internal) returns
+ * integer: whether a key of the index is in the range that a search began
+ * with its first key, 0, or past its end, 1.
+ */
+PG_FUNCTION_INFO_V1(roaring64_gin_compare_partial);
+Datum
+roaring64_gin_compare_partial(PG_FUNCTION_ARGS)
+{
+	int64		key = PG_GETARG_INT64(1);
+	GinKeyInfo *info = (GinKeyInfo *) PG_GETARG_POINTER(3);
+
+	PG_RETURN_INT32(key > info->last ? 1 : 0);
+}
