@@ -69,11 +69,45 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_send(roaring64) IS
 'I/O';
 
+--
+-- src/planner/: ANALYZE, estimators and the support function.  They come
+-- before what names them.
+--
+
+CREATE FUNCTION roaring64_typanalyze(internal)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_typanalyze'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_typanalyze(internal) IS
+'roaring64 typanalyze';
+
+CREATE FUNCTION roaring64_contsel(internal, oid, internal, integer)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'roaring64_contsel'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_contsel(internal, oid, internal, integer) IS
+'restriction selectivity of containment and overlap';
+
+CREATE FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'roaring64_contjoinsel'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
+'join selectivity of containment and overlap';
+
+CREATE FUNCTION roaring64_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_support(internal) IS
+'planner support for functions of roaring64';
+
 CREATE TYPE roaring64 (
 	INPUT = roaring64_in,
 	OUTPUT = roaring64_out,
 	RECEIVE = roaring64_recv,
 	SEND = roaring64_send,
+	ANALYZE = roaring64_typanalyze,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = extended,
@@ -358,28 +392,32 @@ COMMENT ON OPERATOR CLASS roaring64_ops USING hash IS
 CREATE FUNCTION roaring64_or(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
 'union';
 
 CREATE FUNCTION roaring64_or(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_element'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, bigint) IS
 'set with an element';
 
 CREATE FUNCTION roaring64_or(bigint, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_element_or'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or(bigint, roaring64) IS
 'set with an element';
 
 CREATE FUNCTION roaring64_or(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, int8range) IS
 'set with all integers of a range';
 
@@ -407,42 +445,48 @@ COMMENT ON FUNCTION roaring64_and(roaring64, int8range) IS
 CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
 'difference';
 
 CREATE FUNCTION roaring64_andnot(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_element'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, bigint) IS
 'set without an element';
 
 CREATE FUNCTION roaring64_andnot(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, int8range) IS
 'the elements outside a range';
 
 CREATE FUNCTION roaring64_xor(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
 'symmetric difference';
 
 CREATE FUNCTION roaring64_xor(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_element'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, bigint) IS
 'set with an element if absent, without if present';
 
 CREATE FUNCTION roaring64_xor(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, int8range) IS
 'set with a range complemented';
 
@@ -563,77 +607,88 @@ COMMENT ON OPERATOR # (roaring64, int8range) IS
 CREATE FUNCTION roaring64_contains(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, roaring64) IS
 'has all elements of the other set';
 
 CREATE FUNCTION roaring64_contains(roaring64, bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_element'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, bigint) IS
 'has the element';
 
 CREATE FUNCTION roaring64_contains(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, int8range) IS
 'has all integers of the range';
 
 CREATE FUNCTION roaring64_contains(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contains'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(int8range, roaring64) IS
 'all elements are in the range';
 
 CREATE FUNCTION roaring64_contained(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(roaring64, roaring64) IS
 'the other set has all its elements';
 
 CREATE FUNCTION roaring64_contained(bigint, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_element_contained'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(bigint, roaring64) IS
 'is an element';
 
 CREATE FUNCTION roaring64_contained(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contained'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(int8range, roaring64) IS
 'all its integers are elements';
 
 CREATE FUNCTION roaring64_contained(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(roaring64, int8range) IS
 'all elements are in the range';
 
 CREATE FUNCTION roaring64_overlaps(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
 'some element is common';
 
 CREATE FUNCTION roaring64_overlaps(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, int8range) IS
 'some element is in the range';
 
 CREATE FUNCTION roaring64_overlaps(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps(int8range, roaring64) IS
 'some element is in the range';
 
@@ -642,8 +697,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contains,
 	COMMUTATOR = <@,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, roaring64) IS
 'has all elements of the other set';
@@ -653,8 +708,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = bigint,
 	FUNCTION = roaring64_contains,
 	COMMUTATOR = <@,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, bigint) IS
 'has the element';
@@ -664,8 +719,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_contains,
 	COMMUTATOR = <@,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, int8range) IS
 'has all integers of the range';
@@ -675,8 +730,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contains,
 	COMMUTATOR = <@,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (int8range, roaring64) IS
 'all elements are in the range';
@@ -686,8 +741,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contained,
 	COMMUTATOR = @>,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (roaring64, roaring64) IS
 'the other set has all its elements';
@@ -697,8 +752,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contained,
 	COMMUTATOR = @>,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (bigint, roaring64) IS
 'is an element';
@@ -708,8 +763,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contained,
 	COMMUTATOR = @>,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (int8range, roaring64) IS
 'all its integers are elements';
@@ -719,8 +774,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_contained,
 	COMMUTATOR = @>,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (roaring64, int8range) IS
 'all elements are in the range';
@@ -730,8 +785,8 @@ CREATE OPERATOR && (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_overlaps,
 	COMMUTATOR = &&,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, roaring64) IS
 'some element is common';
@@ -741,8 +796,8 @@ CREATE OPERATOR && (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_overlaps,
 	COMMUTATOR = &&,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, int8range) IS
 'some element is in the range';
@@ -752,8 +807,8 @@ CREATE OPERATOR && (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_overlaps,
 	COMMUTATOR = &&,
-	RESTRICT = contsel,
-	JOIN = contjoinsel
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (int8range, roaring64) IS
 'some element is in the range';
@@ -765,7 +820,8 @@ COMMENT ON OPERATOR && (int8range, roaring64) IS
 CREATE FUNCTION roaring64_cardinality(roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
 'number of elements';
 
@@ -906,7 +962,8 @@ CREATE FUNCTION roaring64_split(roaring64, bits integer,
 								OUT chunk bigint, OUT members roaring64)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_split'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_split(roaring64, integer) IS
 'the set cut at multiples of 2^bits: chunk is element >> bits';
 
@@ -924,7 +981,8 @@ COMMENT ON FUNCTION roaring64_shift(roaring64, bigint) IS
 CREATE FUNCTION roaring64_elements(roaring64, reverse boolean DEFAULT false)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'roaring64_elements'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_elements(roaring64, boolean) IS
 'the elements as rows, ascending, or descending if reverse';
 
@@ -932,14 +990,16 @@ CREATE FUNCTION roaring64_elements(roaring64, int8range,
 								   reverse boolean DEFAULT false)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'roaring64_elements_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_elements(roaring64, int8range, boolean) IS
 'the elements in the range as rows, ascending, or descending if reverse';
 
 CREATE FUNCTION roaring64_ranges(roaring64)
 RETURNS SETOF int8range
 AS 'MODULE_PATHNAME', 'roaring64_ranges'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
 'the fewest ranges that hold the elements and nothing else, ascending';
 
@@ -947,7 +1007,8 @@ CREATE FUNCTION roaring64_histogram(roaring64, n integer,
 									OUT range int8range, OUT count bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_histogram'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
 'element counts of n ranges of equal width from the smallest element to the largest';
 
@@ -1244,3 +1305,15 @@ DEFAULT FOR TYPE roaring64 USING gin AS
 	STORAGE bigint;
 COMMENT ON OPERATOR CLASS gin_roaring64_ops USING gin IS
 'containment, overlap and equality of sets, by element or container';
+
+--
+-- src/planner/indexcond.c: in plans only
+--
+
+CREATE FUNCTION roaring64_index_keys(roaring64)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'roaring64_index_keys'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_index_keys(roaring64) IS
+'the elements, as the keys of an index scan';

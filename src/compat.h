@@ -56,4 +56,18 @@ extern PGDLLEXPORT void _PG_init(void);
 	range_serialize(typcache, lower, upper, false)
 #endif
 
+/* The statistics target moved from the attribute to the analysis in 17. */
+#if PG_VERSION_NUM >= 170000
+#define roaring64_statistics_target(stats) ((stats)->attstattarget)
+#else
+#define roaring64_statistics_target(stats) ((stats)->attr->attstattarget)
+#endif
+
+/* vacuum_delay_point tells an ANALYZE from a VACUUM from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define roaring64_analyze_delay_point() vacuum_delay_point(true)
+#else
+#define roaring64_analyze_delay_point() vacuum_delay_point()
+#endif
+
 #endif							/* ROARING64_COMPAT_H */

@@ -71,6 +71,14 @@ roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 }
 
 /* See roaring64.h. */
+bool
+roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
+{
+	return bounds_of(roaring64_range_typcache(), DatumGetRangeTypeP(range),
+					 lo, hi);
+}
+
+/* See roaring64.h. */
 Datum
 roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
 {

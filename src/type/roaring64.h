@@ -134,6 +134,9 @@ extern Datum roaring64_array_datum(ArrayType *array, int n);
 extern bool roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 								   int64 *lo, int64 *hi);
 
+/* range.c: the same of an int8range that is no argument. */
+extern bool roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi);
+
 /* range.c: what the functions below need to know of int8range. */
 extern TypeCacheEntry *roaring64_range_typcache(void);
 

@@ -31,7 +31,8 @@ WHERE obj_description(objid, class::text) IS NULL
 SELECT oid::regprocedure FROM functions WHERE proparallel <> 's';
 -- volatile, or stable without reason
 SELECT oid::regprocedure FROM functions
-WHERE provolatile <> 'i' AND proname <> 'roaring64_out';
+WHERE provolatile <> 'i' AND proname NOT IN
+	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
 -- a name without the prefix
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
 -- a C symbol that does not start with the function's own name, other than
@@ -41,7 +42,8 @@ WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	AND prosrc !~ ('^' || proname || '($|_)')
 	AND replace(replace(prosrc, '_element_', '_'), '_range_', '_') <> proname;
 -- rows without an estimate of their own
-SELECT oid::regprocedure FROM functions WHERE proretset AND prorows <= 1;
+SELECT oid::regprocedure FROM functions
+WHERE proretset AND (prorows <= 1 OR prosupport = 0);
 
 -- a commutator that does not point back, or compares in the wrong direction
 SELECT a.oid::regoperator, b.oid::regoperator
@@ -58,6 +60,9 @@ WHERE a.oprnegate <> 0
 -- a test without estimators
 SELECT oid::regoperator FROM operators
 WHERE oprresult = 'boolean'::regtype AND (oprrest = 0 OR oprjoin = 0);
+-- one of ours with the constant estimates of the server
+SELECT oid::regoperator FROM operators
+WHERE oprrest = 'contsel'::regproc OR oprjoin = 'contjoinsel'::regproc;
 -- an operator and its function that differ in their arguments or result
 SELECT o.oid::regoperator, p.oid::regprocedure
 FROM operators AS o JOIN pg_proc AS p ON p.oid = o.oprcode

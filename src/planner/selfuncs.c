@@ -1,0 +1,543 @@
+/*-------------------------------------------------------------------------
+ *
+ * selfuncs.c
+ *	  How many rows pass @>, <@ and &&: restriction and join estimators.
+ *
+ * There is one estimator of each kind for all of these operators and for the
+ * functions behind them.  What a test is about is read from its function: its
+ * name says which test, its arguments what is compared with a set.  Of a
+ * column of sets we have statistics of our own (setstats.c), of a column of
+ * bigint that is looked up in a set those of core.  Where nothing is known the
+ * answer is a constant, as for core's arrays.
+ *
+ * src/planner/selfuncs.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+
+#include "planner/planner.h"
+#include "planner/statistics.h"
+#include "type/roaring64.h"
+
+#define DEFAULT_CONTAIN_SEL		0.005
+#define DEFAULT_OVERLAP_SEL		0.01
+
+typedef enum TestKind
+{
+	TEST_CONTAINS,
+	TEST_CONTAINED,
+	TEST_OVERLAPS
+} TestKind;
+
+typedef struct Test
+{
+	TestKind	kind;
+	Oid			function;
+	Oid			left;			/* types */
+	Oid			right;
+	Oid			set;			/* that of left and right which is a set's */
+} Test;
+
+/* What a function tests; false if we do not know. */
+static bool
+describe_test(Oid function, Test *test)
+{
+	char	   *name = OidIsValid(function) ? get_func_name(function) : NULL;
+	Oid		   *types;
+	int			nargs;
+
+	if (name == NULL)
+		return false;
+	if (strcmp(name, "roaring64_contains") == 0)
+		test->kind = TEST_CONTAINS;
+	else if (strcmp(name, "roaring64_contained") == 0)
+		test->kind = TEST_CONTAINED;
+	else if (strcmp(name, "roaring64_overlaps") == 0)
+		test->kind = TEST_OVERLAPS;
+	else
+		return false;
+	(void) get_func_signature(function, &types, &nargs);
+	if (nargs != 2)
+		return false;
+	test->function = function;
+	test->left = types[0];
+	test->right = types[1];
+	test->set = (types[0] == INT8OID || types[0] == INT8RANGEOID) ?
+		types[1] : types[0];
+	return true;
+}
+
+/* The same test with its arguments exchanged. */
+static void
+commute_test(Test *test)
+{
+	Oid			left = test->left;
+
+	test->left = test->right;
+	test->right = left;
+	if (test->kind == TEST_CONTAINS)
+		test->kind = TEST_CONTAINED;
+	else if (test->kind == TEST_CONTAINED)
+		test->kind = TEST_CONTAINS;
+}
+
+static double
+default_selectivity(const Test *test)
+{
+	return test->kind == TEST_OVERLAPS ? DEFAULT_OVERLAP_SEL
+		: DEFAULT_CONTAIN_SEL;
+}
+
+/*
+ * A constant of one of the three types as a probe; false if it is no constant.
+ * set has room for the set, if it is one.
+ */
+static bool
+make_probe(PlannerInfo *root, Node *node, Oid type, r64_set *set, Probe *probe)
+{
+	Const	   *constant = (Const *) node;
+
+	if (type != INT8OID && type != INT8RANGEOID)
+	{
+		*probe = (Probe) {.set = set};
+		return roaring64_constant_set(root, node, type, set);
+	}
+	if (!IsA(node, Const) || constant->constisnull ||
+		getBaseType(constant->consttype) != type)
+		return false;
+	probe->set = NULL;
+	if (type == INT8OID)
+		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
+	else
+		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
+	return true;
+}
+
+/* A column of sets against something whose value is not known. */
+static double
+set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
+					const SetStats *stats)
+{
+	double		frequency = roaring64_average_frequency(stats);
+	double		n;
+
+	if (frequency < 0 || test->right == INT8RANGEOID)
+		return default_selectivity(test);
+	if (test->right == INT8OID)
+		return frequency;
+	n = roaring64_expected_cardinality(root, other, test->set);
+	if (n < 0)
+		return default_selectivity(test);
+	switch (test->kind)
+	{
+		case TEST_CONTAINS:
+			return pow(frequency, n);
+		case TEST_OVERLAPS:
+			return 1 - pow(1 - frequency, n);
+		case TEST_CONTAINED:
+			break;
+	}
+	return roaring64_share_within(stats,
+								  n / roaring64_distinct_elements(stats), n);
+}
+
+/* A column of sets, on the left, against something. */
+static double
+set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
+				Node *other)
+{
+	SetStats	stats;
+	r64_set		set;
+	Probe		probe;
+	double		share;
+
+	roaring64_load_stats(vardata, test->function, &stats);
+	if (!make_probe(root, other, test->right, &set, &probe))
+		share = set_against_unknown(root, test, other, &stats);
+	else if (test->kind == TEST_OVERLAPS)
+		share = roaring64_share_overlapping(&stats, &probe);
+	else if (test->kind == TEST_CONTAINS)
+		share = roaring64_share_containing(&stats, &probe);
+	else
+		share = roaring64_share_contained(&stats, &probe);
+	share *= stats.nonnull;
+	roaring64_free_stats(&stats);
+	return share;
+}
+
+/* How many different values a column of bigint has: all, if not analyzed. */
+static double
+distinct_values(VariableStatData *vardata)
+{
+	bool		isdefault;
+	double		distinct = get_variable_numdistinct(vardata, &isdefault);
+
+	if (isdefault && vardata->rel != NULL)
+		distinct = Max(distinct, vardata->rel->tuples);
+	return Max(distinct, 1);
+}
+
+static double
+null_fraction(const VariableStatData *vardata)
+{
+	if (!HeapTupleIsValid(vardata->statsTuple))
+		return 0;
+	return ((Form_pg_statistic) GETSTRUCT(vardata->statsTuple))->stanullfrac;
+}
+
+/* Whether the values of a slot are integers, and one of them. */
+static bool
+has_integers(const AttStatsSlot *slot)
+{
+	return slot->valuetype == INT8OID || slot->valuetype == INT4OID ||
+		slot->valuetype == INT2OID;
+}
+
+static int64
+get_integer(const AttStatsSlot *slot, int i)
+{
+	if (slot->valuetype == INT4OID)
+		return DatumGetInt32(slot->values[i]);
+	if (slot->valuetype == INT2OID)
+		return DatumGetInt16(slot->values[i]);
+	return DatumGetInt64(slot->values[i]);
+}
+
+/*
+ * The share of the rows of a column of bigint whose value is in a set and not
+ * among the most common ones, of which matched ones are in the set.  others is
+ * the share of such rows, distinct how many values they have.
+ */
+static double
+share_of_uncommon(VariableStatData *vardata, r64_set *set,
+				  const int64 *matched, int nmatched,
+				  double others, double distinct)
+{
+	double		left = (double) r64_cardinality(set) - nmatched;
+	double		share = 0;
+	AttStatsSlot slot;
+	int			bins;
+
+	if (!get_attstatsslot(&slot, vardata->statsTuple,
+						  STATISTIC_KIND_HISTOGRAM, InvalidOid,
+						  ATTSTATSSLOT_VALUES))
+		return others * Min(left / distinct, 1);
+	bins = slot.nvalues - 1;
+	if (!has_integers(&slot) || bins < 1)
+	{
+		free_attstatsslot(&slot);
+		return others * Min(left / distinct, 1);
+	}
+	for (int bin = 0; bin < bins; bin++)
+	{
+		int64		lo = get_integer(&slot, bin);
+		int64		hi = get_integer(&slot, bin + 1);
+		double		count;
+
+		if (bin < bins - 1 && hi > lo)
+			hi--;
+		count = (double) r64_count_range(set, lo, hi);
+		for (int i = 0; i < nmatched && count > 0; i++)
+			count -= (lo <= matched[i] && matched[i] <= hi);
+		left -= count;
+		share += Min(count / Max(distinct / bins, 1), 1) * others / bins;
+	}
+	/* values that came after ANALYZE: not more than a bin of them */
+	if (left > 0)
+		share += Min(left / distinct, 1.0 / bins) * others;
+	free_attstatsslot(&slot);
+	return Min(share, others);
+}
+
+/* The share of the rows of a column of bigint whose value is in a set. */
+static double
+share_in_set(VariableStatData *vardata, Oid function, r64_set *set)
+{
+	double		distinct = distinct_values(vardata);
+	double		others = 1 - null_fraction(vardata);
+	double		share = 0;
+	int64	   *matched = NULL;
+	int			nmatched = 0;
+	AttStatsSlot slot;
+
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
+		!statistic_proc_security_check(vardata, function))
+		return others * Min((double) r64_cardinality(set) / distinct, 1);
+
+	if (get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
+						 InvalidOid,
+						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+	{
+		if (has_integers(&slot))
+		{
+			matched = palloc(sizeof(int64) * Max(slot.nvalues, 1));
+			for (int i = 0; i < slot.nvalues && i < slot.nnumbers; i++)
+			{
+				int64		value = get_integer(&slot, i);
+
+				others -= slot.numbers[i];
+				if (r64_contains(set, value))
+				{
+					share += slot.numbers[i];
+					matched[nmatched++] = value;
+				}
+			}
+			distinct = Max(distinct - slot.nvalues, 1);
+		}
+		free_attstatsslot(&slot);
+	}
+	return share + share_of_uncommon(vardata, set, matched, nmatched,
+									 Max(others, 0), distinct);
+}
+
+/*
+ * If the variable is an integer column that is cast to bigint, the column: of
+ * that there are statistics.
+ */
+static void
+look_through_cast(PlannerInfo *root, VariableStatData *vardata)
+{
+	FuncExpr   *cast = (FuncExpr *) vardata->var;
+
+	if (HeapTupleIsValid(vardata->statsTuple) || vardata->rel == NULL ||
+		!IsA(cast, FuncExpr) ||
+		(cast->funcid != F_INT8_INT4 && cast->funcid != F_INT8_INT2))
+		return;
+	ReleaseVariableStats(*vardata);
+	examine_variable(root, linitial(cast->args), 0, vardata);
+}
+
+/* A column of bigint, on the left, that is looked up in a set. */
+static double
+element_selectivity(PlannerInfo *root, const Test *test,
+					VariableStatData *vardata, Node *other)
+{
+	r64_set		set;
+	double		n;
+
+	look_through_cast(root, vardata);
+
+	if (roaring64_constant_set(root, other, test->set, &set))
+		return share_in_set(vardata, test->function, &set);
+	n = roaring64_expected_cardinality(root, other, test->set);
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	return (1 - null_fraction(vardata)) *
+		Min(n / distinct_values(vardata), 1);
+}
+
+/* The estimator for a restriction, by function. */
+static Selectivity
+restriction_selectivity(PlannerInfo *root, Oid function, List *args,
+						int varRelid)
+{
+	Test		test;
+	VariableStatData vardata;
+	Node	   *other;
+	bool		varonleft;
+	Selectivity selectivity;
+
+	if (!describe_test(function, &test) || list_length(args) != 2)
+		return DEFAULT_CONTAIN_SEL;
+	if (!get_restriction_variable(root, args, varRelid,
+								  &vardata, &other, &varonleft))
+		return default_selectivity(&test);
+	if (!varonleft)
+		commute_test(&test);
+
+	if (IsA(other, Const) && ((Const *) other)->constisnull)
+		selectivity = 0;		/* all of our tests are strict */
+	else if (test.left == test.set)
+		selectivity = set_selectivity(root, &test, &vardata, other);
+	else if (test.left == INT8OID)
+		selectivity = element_selectivity(root, &test, &vardata, other);
+	else
+		selectivity = default_selectivity(&test);
+	ReleaseVariableStats(vardata);
+	CLAMP_PROBABILITY(selectivity);
+	return selectivity;
+}
+
+/*
+ * How many elements sets of two columns have in common, on average; -1 if
+ * unknown.  The most common elements are matched, the others are taken to be
+ * drawn from the larger of the two stocks.
+ */
+static double
+expected_common(const SetStats *a, const SetStats *b)
+{
+	double		left_a = a->average;
+	double		left_b = b->average;
+	double		distinct = Max(roaring64_distinct_elements(a),
+							   roaring64_distinct_elements(b));
+	double		common = 0;
+	int			j = 0;
+
+	if (roaring64_average_frequency(a) < 0 ||
+		roaring64_average_frequency(b) < 0)
+		return -1;
+	for (int i = 0; i < a->mcelem.nvalues; i++)
+	{
+		int64		element = DatumGetInt64(a->mcelem.values[i]);
+
+		while (j < b->mcelem.nvalues &&
+			   DatumGetInt64(b->mcelem.values[j]) < element)
+			j++;
+		if (j == b->mcelem.nvalues)
+			break;
+		if (DatumGetInt64(b->mcelem.values[j]) != element)
+			continue;
+		common += a->mcelem.numbers[i] * b->mcelem.numbers[j];
+		left_a -= a->mcelem.numbers[i];
+		left_b -= b->mcelem.numbers[j];
+		distinct--;
+	}
+	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
+}
+
+/* Two columns of sets. */
+static double
+sets_join_selectivity(const Test *test, VariableStatData *left,
+					  VariableStatData *right)
+{
+	SetStats	a;
+	SetStats	b;
+	double		common;
+	double		selectivity;
+
+	roaring64_load_stats(left, test->function, &a);
+	roaring64_load_stats(right, test->function, &b);
+	common = expected_common(&a, &b);
+	if (common < 0)
+		selectivity = default_selectivity(test);
+	else if (test->kind == TEST_OVERLAPS)
+		selectivity = 1 - exp(-common);
+	else
+	{
+		const SetStats *inner = test->kind == TEST_CONTAINS ? &b : &a;
+
+		selectivity = roaring64_share_within(inner,
+											 common / Max(inner->average, 1e-10),
+											 HUGE_VAL);
+	}
+	selectivity *= a.nonnull * b.nonnull;
+	roaring64_free_stats(&a);
+	roaring64_free_stats(&b);
+	return selectivity;
+}
+
+/* A column of sets and one of bigint. */
+static double
+element_join_selectivity(PlannerInfo *root, const Test *test,
+						 VariableStatData *set, VariableStatData *element)
+{
+	double		n = roaring64_expected_cardinality(root, set->var, test->set);
+	double		nonnull;
+
+	look_through_cast(root, element);
+	nonnull = (1 - null_fraction(set)) * (1 - null_fraction(element));
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	return nonnull * Min(n / distinct_values(element), 1);
+}
+
+/* The estimator for a join, by function. */
+static Selectivity
+join_selectivity(PlannerInfo *root, Oid function, List *args,
+				 JoinType jointype, SpecialJoinInfo *sjinfo)
+{
+	Test		test;
+	VariableStatData left;
+	VariableStatData right;
+	bool		reversed;
+	Selectivity selectivity;
+
+	if (!describe_test(function, &test) || list_length(args) != 2 ||
+		sjinfo == NULL)
+		return DEFAULT_CONTAIN_SEL;
+	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
+	if (test.left == test.set && test.right == test.set)
+		selectivity = sets_join_selectivity(&test, &left, &right);
+	else if (test.left == INT8OID)
+		selectivity = element_join_selectivity(root, &test, &right, &left);
+	else if (test.right == INT8OID)
+		selectivity = element_join_selectivity(root, &test, &left, &right);
+	else
+		selectivity = default_selectivity(&test);
+
+	if (jointype == JOIN_SEMI || jointype == JOIN_ANTI)
+	{
+		RelOptInfo *inner = reversed ? left.rel : right.rel;
+
+		/* the share of the outer rows that have any match */
+		if (inner != NULL)
+			selectivity *= Max(inner->rows, 1);
+	}
+	ReleaseVariableStats(left);
+	ReleaseVariableStats(right);
+	CLAMP_PROBABILITY(selectivity);
+	return selectivity;
+}
+
+/* See planner.h. */
+bool
+roaring64_support_selectivity(SupportRequestSelectivity *request)
+{
+	Test		test;
+
+	if (!describe_test(request->funcid, &test))
+		return false;
+	if (request->is_join)
+		request->selectivity = join_selectivity(request->root, request->funcid,
+												request->args,
+												request->jointype,
+												request->sjinfo);
+	else
+		request->selectivity = restriction_selectivity(request->root,
+													   request->funcid,
+													   request->args,
+													   request->varRelid);
+	return true;
+}
+
+/*
+ * roaring64_contsel(internal, oid, internal, integer) returns double
+ * precision: restriction estimator of @>, <@ and &&.
+ */
+PG_FUNCTION_INFO_V1(roaring64_contsel);
+Datum
+roaring64_contsel(PG_FUNCTION_ARGS)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Oid			operator = PG_GETARG_OID(1);
+	List	   *args = (List *) PG_GETARG_POINTER(2);
+	int			varRelid = PG_GETARG_INT32(3);
+
+	PG_RETURN_FLOAT8(restriction_selectivity(root, get_opcode(operator),
+											 args, varRelid));
+}
+
+/*
+ * roaring64_contjoinsel(internal, oid, internal, smallint, internal) returns
+ * double precision: join estimator of @>, <@ and &&.
+ */
+PG_FUNCTION_INFO_V1(roaring64_contjoinsel);
+Datum
+roaring64_contjoinsel(PG_FUNCTION_ARGS)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Oid			operator = PG_GETARG_OID(1);
+	List	   *args = (List *) PG_GETARG_POINTER(2);
+	JoinType	jointype = (JoinType) PG_GETARG_INT16(3);
+	SpecialJoinInfo *sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
+
+	PG_RETURN_FLOAT8(join_selectivity(root, get_opcode(operator), args,
+									  jointype, sjinfo));
+}

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * server.h
+ *	  The server's headers that have to do with planning.
+ *
+ * Some of them, to 15, declare functions without saying what they take, which
+ * our warnings refuse.
+ *
+ * src/planner/server.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROARING64_SERVER_H
+#define ROARING64_SERVER_H
+
+#include "postgres.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#endif
+
+#include "nodes/makefuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif							/* ROARING64_SERVER_H */

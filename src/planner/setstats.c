@@ -1,0 +1,478 @@
+/*-------------------------------------------------------------------------
+ *
+ * setstats.c
+ *	  What the statistics of a column of sets say about a test.
+ *
+ * All estimates come from one reckoning.  Each element has a frequency, the
+ * chance that a row's set has it: of the most common ones it is known; of the
+ * others it is that of their neighbours, the occurrences in a bin of the
+ * histogram over the different elements in it.  Elements are taken to be
+ * independent of each other, as core does for arrays.  So with f running over
+ * the elements of a probe,
+ *
+ *	set && probe	1 - product (1 - f)
+ *	set @> probe	product f
+ *	set <@ probe	for each cardinality k of the histogram p^k, where p is
+ *					the share of all occurrences that the probe has
+ *
+ * However large the probe is, no more is done than to look up the most common
+ * elements in it and to count it by bins.
+ *
+ * src/planner/setstats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+
+#include "planner/statistics.h"
+#include "type/roaring64.h"
+
+/* Without statistics, as core's arrays. */
+#define DEFAULT_CONTAIN_SHARE	0.005
+#define DEFAULT_OVERLAP_SHARE	0.01
+
+/* What a probe has of the elements of a column. */
+typedef struct Tally
+{
+	double		hits;			/* sum of their frequencies */
+	double		log_none;		/* logarithm of the chance of none of them */
+	double		log_all;		/* and of all of them */
+} Tally;
+
+/* One slot of a statistics tuple; empty if there is none. */
+static void
+load_slot(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
+{
+	if (!get_attstatsslot(slot, tuple, kind, InvalidOid, flags))
+		memset(slot, 0, sizeof(*slot));
+}
+
+/* Empties a slot whose layout is not the one we know. */
+static void
+check_slot(AttStatsSlot *slot, bool good)
+{
+	if (good)
+		return;
+	free_attstatsslot(slot);
+	memset(slot, 0, sizeof(*slot));
+}
+
+/* See statistics.h. */
+void
+roaring64_load_stats(VariableStatData *vardata, Oid function, SetStats *stats)
+{
+	HeapTuple	tuple = vardata->statsTuple;
+
+	memset(stats, 0, sizeof(*stats));
+	stats->nonnull = 1;
+	stats->average = -1;
+	stats->common_limit = 1;
+	if (!HeapTupleIsValid(tuple))
+		return;
+	stats->nonnull = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	if (!statistic_proc_security_check(vardata, function))
+		return;
+
+	load_slot(tuple, STATISTIC_KIND_MCELEM,
+			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->mcelem);
+	check_slot(&stats->mcelem,
+			   stats->mcelem.valuetype == INT8OID &&
+			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
+	load_slot(tuple, STATISTIC_KIND_DECHIST, ATTSTATSSLOT_NUMBERS,
+			  &stats->dechist);
+	check_slot(&stats->dechist, stats->dechist.nnumbers > 1);
+	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
+			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->rest);
+	check_slot(&stats->rest,
+			   stats->rest.valuetype == INT8OID &&
+			   stats->rest.nvalues > 1 &&
+			   stats->rest.nnumbers == stats->rest.nvalues);
+
+	if (stats->dechist.nnumbers > 0)
+		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
+	if (stats->mcelem.nvalues > 0)
+		stats->common_limit = stats->mcelem.numbers[stats->mcelem.nvalues];
+}
+
+/* See statistics.h. */
+void
+roaring64_free_stats(SetStats *stats)
+{
+	free_attstatsslot(&stats->mcelem);
+	free_attstatsslot(&stats->dechist);
+	free_attstatsslot(&stats->rest);
+}
+
+static double
+probe_count(const Probe *probe, int64 lo, int64 hi)
+{
+	if (probe->set != NULL)
+		return (double) r64_count_range(probe->set, lo, hi);
+	return roaring64_width(Max(lo, probe->lo), Min(hi, probe->hi));
+}
+
+static double
+probe_size(const Probe *probe)
+{
+	return probe_count(probe, PG_INT64_MIN, PG_INT64_MAX);
+}
+
+static bool
+probe_has(const Probe *probe, int64 element)
+{
+	if (probe->set != NULL)
+		return r64_contains(probe->set, element);
+	return probe->lo <= element && element <= probe->hi;
+}
+
+/*
+ * The frequency of an element that the statistics do not know: what the known
+ * ones leave of the occurrences, shared by as many.
+ */
+static double
+unknown_frequency(const SetStats *stats)
+{
+	double		frequency = Min(DEFAULT_CONTAIN_SHARE, stats->common_limit / 2);
+	double		left = stats->average;
+
+	if (stats->average < 0 || stats->mcelem.nvalues == 0)
+		return frequency;
+	for (int i = 0; i < stats->mcelem.nvalues; i++)
+		left -= stats->mcelem.numbers[i];
+	return Min(frequency, Max(left, 0) / stats->mcelem.nvalues);
+}
+
+/* The bounds of a bin, both inclusive. */
+static void
+get_bin(const SetStats *stats, int bin, int64 *lo, int64 *hi)
+{
+	*lo = DatumGetInt64(stats->rest.values[bin]);
+	*hi = DatumGetInt64(stats->rest.values[bin + 1]);
+	/* but for the last, up to the next; an element can fill whole bins */
+	if (bin < stats->rest.nvalues - 2 && *hi > *lo)
+		(*hi)--;
+}
+
+/* Adds elements of a frequency, count of them. */
+static void
+add_to_tally(Tally *tally, double count, double frequency)
+{
+	if (count <= 0)
+		return;
+	tally->hits += count * frequency;
+	tally->log_none += count * log1p(-Min(frequency, 1));
+	tally->log_all += count * log(Max(frequency, 1e-10));
+}
+
+/*
+ * Adds the elements that are in no bin of the histogram's, and those that are.
+ * common has the elements, ascending, that are accounted for already.
+ */
+static void
+tally_rest(const SetStats *stats, const Probe *probe,
+		   const int64 *common, int ncommon, Tally *tally)
+{
+	int			bins = stats->rest.nvalues - 1;
+	double		outside = probe_size(probe) - ncommon;
+	double		least = stats->common_limit;
+	int			next = 0;
+	bool		is_range = probe->set == NULL && probe->lo < probe->hi;
+
+	for (int bin = 0; bin < bins; bin++)
+	{
+		int64		lo;
+		int64		hi;
+		double		count;
+		double		width;
+		double		mass = stats->rest.numbers[0] / bins;
+		double		distinct = Max(stats->rest.numbers[bin + 1], 1);
+		double		frequency = Min(mass / distinct, stats->common_limit);
+
+		least = Min(least, frequency);
+		get_bin(stats, bin, &lo, &hi);
+		count = probe_count(probe, lo, hi);
+		if (count <= 0)
+			continue;
+		width = roaring64_width(lo, hi);
+		while (next < ncommon && common[next] < lo)
+			next++;
+		for (int i = next; i < ncommon && common[i] <= hi; i++)
+		{
+			count--;
+			width--;
+		}
+		outside -= count;
+		/* a range has integers that are in no set, a set hardly */
+		if (is_range)
+			count *= Min(distinct / Max(width, 1), 1);
+		add_to_tally(tally, Min(count, distinct), frequency);
+	}
+	/* what came after ANALYZE, or is in no set */
+	if (!is_range)
+		add_to_tally(tally, outside, least / 4);
+}
+
+static Tally
+make_tally(const SetStats *stats, const Probe *probe)
+{
+	Tally		tally = {0};
+	int64	   *common = palloc(sizeof(int64) * Max(stats->mcelem.nvalues, 1));
+	int			n = 0;
+
+	for (int i = 0; i < stats->mcelem.nvalues; i++)
+	{
+		int64		element = DatumGetInt64(stats->mcelem.values[i]);
+
+		if (probe_has(probe, element))
+		{
+			add_to_tally(&tally, 1, stats->mcelem.numbers[i]);
+			common[n++] = element;
+		}
+	}
+	if (stats->rest.nvalues > 0)
+		tally_rest(stats, probe, common, n, &tally);
+	else if (probe->set != NULL || probe->lo == probe->hi)
+		add_to_tally(&tally, probe_size(probe) - n, unknown_frequency(stats));
+	pfree(common);
+	return tally;
+}
+
+static bool
+has_elements(const SetStats *stats)
+{
+	return stats->mcelem.nvalues > 0 || stats->rest.nvalues > 0;
+}
+
+/* The share of the rows with at least so many elements. */
+static double
+share_of_size(const SetStats *stats, double least)
+{
+	int			bounds = stats->dechist.nnumbers - 1;
+	int			n = 0;
+
+	if (bounds < 1)
+		return 1;
+	for (int i = 0; i < bounds; i++)
+		n += (stats->dechist.numbers[i] >= least);
+	return (double) n / bounds;
+}
+
+/* See statistics.h. */
+double
+roaring64_share_overlapping(const SetStats *stats, const Probe *probe)
+{
+	Tally		tally;
+
+	if (probe_size(probe) == 0)
+		return 0;
+	if (!has_elements(stats))
+		return DEFAULT_OVERLAP_SHARE;
+	tally = make_tally(stats, probe);
+	return Min(1 - exp(tally.log_none), share_of_size(stats, 1));
+}
+
+/* See statistics.h. */
+double
+roaring64_share_containing(const SetStats *stats, const Probe *probe)
+{
+	double		size = probe_size(probe);
+
+	if (size == 0)
+		return 1;
+	if (!has_elements(stats))
+		return DEFAULT_CONTAIN_SHARE;
+	if (size == 1)
+		return make_tally(stats, probe).hits;
+	if (probe->set == NULL)
+	{
+		/* who has both ends has what is between, if it has so many at all */
+		Probe		first = {.lo = probe->lo,.hi = probe->lo};
+		Probe		last = {.lo = probe->hi,.hi = probe->hi};
+
+		return Min(make_tally(stats, &first).hits,
+				   make_tally(stats, &last).hits) * share_of_size(stats, size);
+	}
+	return Min(exp(make_tally(stats, probe).log_all),
+			   share_of_size(stats, size));
+}
+
+/* See statistics.h. */
+double
+roaring64_share_within(const SetStats *stats, double p, double most)
+{
+	int			bounds = stats->dechist.nnumbers - 1;
+	double		sum = 0;
+
+	if (bounds < 1)
+		return DEFAULT_CONTAIN_SHARE;
+	p = Min(Max(p, 0), 1);
+	for (int i = 0; i < bounds; i++)
+	{
+		double		size = stats->dechist.numbers[i];
+
+		if (size <= most)
+			sum += pow(p, size);
+	}
+	return sum / bounds;
+}
+
+/* See statistics.h. */
+double
+roaring64_share_contained(const SetStats *stats, const Probe *probe)
+{
+	if (!has_elements(stats) || stats->average <= 0)
+		return roaring64_share_within(stats, 0, 0);
+	return roaring64_share_within(stats,
+								  make_tally(stats, probe).hits / stats->average,
+								  probe_size(probe));
+}
+
+/* See statistics.h. */
+double
+roaring64_expected_hits(const SetStats *stats, const Probe *probe)
+{
+	if (!has_elements(stats))
+		return -1;
+	return make_tally(stats, probe).hits;
+}
+
+/* See statistics.h. */
+double
+roaring64_distinct_elements(const SetStats *stats)
+{
+	double		distinct = stats->mcelem.nvalues;
+
+	for (int bin = 1; bin < stats->rest.nvalues; bin++)
+		distinct += stats->rest.numbers[bin];
+	return has_elements(stats) ? distinct : -1;
+}
+
+/* See statistics.h. */
+double
+roaring64_average_frequency(const SetStats *stats)
+{
+	if (!has_elements(stats) || stats->average < 0)
+		return -1;
+	return Min(stats->average / roaring64_distinct_elements(stats), 1);
+}
+
+/* The expression with what is known before execution filled in. */
+static Node *
+reduce(PlannerInfo *root, Node *node)
+{
+	if (root != NULL && !IsA(node, Const))
+		node = estimate_expression_value(root, node);
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* See statistics.h. */
+bool
+roaring64_constant_set(PlannerInfo *root, Node *node, Oid set_type,
+					   r64_set *set)
+{
+	Const	   *constant;
+
+	node = reduce(root, node);
+	if (!IsA(node, Const))
+		return false;
+	constant = (Const *) node;
+	if (constant->constisnull ||
+		getBaseType(constant->consttype) != set_type)
+		return false;
+	*set = DatumGetRoaring64(constant->constvalue);
+	return true;
+}
+
+/*
+ * Whether the planner knows the relation of a variable.  examine_variable
+ * insists on it, but support functions are also asked about expressions that
+ * are above all relations.
+ */
+static bool
+is_known_variable(PlannerInfo *root, Node *node)
+{
+	Var		   *var = (Var *) node;
+
+	return root != NULL && IsA(node, Var) && var->varlevelsup == 0 &&
+		root->simple_rel_array != NULL &&
+		var->varno > 0 && var->varno < root->simple_rel_array_size &&
+		root->simple_rel_array[var->varno] != NULL;
+}
+
+/*
+ * What a parameter stands for, if that is a subquery that is executed once:
+ * the expression that it selects, and in *root the planner's state for it.
+ */
+static Node *
+find_subquery_output(PlannerInfo **root, Param *param)
+{
+	for (PlannerInfo *level = *root; level != NULL; level = level->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, level->init_plans)
+		{
+			SubPlan    *subplan = (SubPlan *) lfirst(cell);
+			PlannerInfo *subroot;
+
+			if (!list_member_int(subplan->setParam, param->paramid) ||
+				subplan->subLinkType != EXPR_SUBLINK)
+				continue;
+			subroot = list_nth(level->glob->subroots, subplan->plan_id - 1);
+			if (subroot->parse->setOperations != NULL ||
+				subroot->parse->targetList == NIL)
+				return NULL;
+			*root = subroot;
+			return (Node *) linitial_node(TargetEntry,
+										  subroot->parse->targetList)->expr;
+		}
+	}
+	return NULL;
+}
+
+/* See statistics.h. */
+double
+roaring64_expected_cardinality(PlannerInfo *root, Node *node, Oid set_type)
+{
+	r64_set		set;
+	double		average = -1;
+
+	if (roaring64_constant_set(root, node, set_type, &set))
+		return (double) r64_cardinality(&set);
+	node = reduce(root, node);
+	while (IsA(node, PlaceHolderVar))
+		node = (Node *) ((PlaceHolderVar *) node)->phexpr;
+	if (root != NULL && IsA(node, Param) &&
+		((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		node = find_subquery_output(&root, (Param *) node);
+		return node == NULL ? -1 :
+			roaring64_expected_cardinality(root, node, set_type);
+	}
+	if (is_known_variable(root, node))
+	{
+		VariableStatData vardata;
+		AttStatsSlot slot;
+
+		/* an average gives nothing away, so anyone may see it */
+		examine_variable(root, node, 0, &vardata);
+		if (HeapTupleIsValid(vardata.statsTuple) &&
+			get_attstatsslot(&slot, vardata.statsTuple,
+							 STATISTIC_KIND_DECHIST, InvalidOid,
+							 ATTSTATSSLOT_NUMBERS))
+		{
+			if (slot.nnumbers > 0)
+				average = slot.numbers[slot.nnumbers - 1];
+			free_attstatsslot(&slot);
+		}
+		ReleaseVariableStats(vardata);
+	}
+	return average;
+}

@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * statistics.h
+ *	  What ANALYZE leaves about a column of sets, and what is made of it.
+ *
+ * Beside the standard kinds (a set as a value: distinct values, most common
+ * ones, histogram in byte order) a column of sets has, as core's arrays do,
+ * MCELEM, the most common elements with the share of the non-null rows that
+ * has each, and DECHIST, a histogram of the cardinalities and their average.
+ * A third kind is ours and tells of the elements that are not in MCELEM:
+ *
+ *	  values	bounds of n bins that hold the same number of occurrences each
+ *	  numbers	[0] how many such elements a non-null row has on average,
+ *				[1..n] how many different ones each bin has
+ *
+ * It takes the slot of the correlation between the rows' place and the byte
+ * order of their sets, as a column has room for five kinds only.
+ *
+ * src/planner/statistics.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROARING64_STATISTICS_H
+#define ROARING64_STATISTICS_H
+
+#include "postgres.h"
+
+#include "planner/server.h"
+#include "portable/r64.h"
+
+/* In the range that core leaves to private use (see pg_statistic.h). */
+#define ROARING64_STATISTIC_KIND_REST	20064
+
+/* A set to test a column with, or, if set is NULL, the range [lo, hi]. */
+typedef struct Probe
+{
+	r64_set    *set;
+	int64		lo;
+	int64		hi;
+} Probe;
+
+/* How many integers [lo, hi] has; as a double, which they fit in. */
+static inline double
+roaring64_width(int64 lo, int64 hi)
+{
+	return lo > hi ? 0 : (double) ((uint64) hi - (uint64) lo) + 1;
+}
+
+/* A mixer of 64 bits: splitmix64's. */
+static inline uint64
+roaring64_mix(uint64 x)
+{
+	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* The statistics of a column of sets. */
+typedef struct SetStats
+{
+	double		nonnull;		/* share of the rows */
+	double		average;		/* elements of a non-null row; -1 if unknown */
+	double		common_limit;	/* an element not in mcelem is no more common */
+	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
+	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
+	AttStatsSlot rest;			/* .nvalues = 0 if there is none */
+} SetStats;
+
+/*
+ * setstats.c: reads the statistics of a variable that holds sets.  function is
+ * what will be estimated; if it must not see them (row security) they are
+ * taken for missing.  To be freed.
+ */
+extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
+								 SetStats *stats);
+extern void roaring64_free_stats(SetStats *stats);
+
+/*
+ * setstats.c: the share of the non-null rows whose set overlaps the probe, has
+ * all of it, or has nothing else.
+ */
+extern double roaring64_share_overlapping(const SetStats *stats,
+										  const Probe *probe);
+extern double roaring64_share_containing(const SetStats *stats,
+										 const Probe *probe);
+extern double roaring64_share_contained(const SetStats *stats,
+										const Probe *probe);
+
+/*
+ * setstats.c: the share of the non-null rows whose set has only elements that
+ * pass a test, which each of them does with chance p, and no more than most.
+ */
+extern double roaring64_share_within(const SetStats *stats, double p,
+									 double most);
+
+/* setstats.c: how many elements of the probe a set has on average. */
+extern double roaring64_expected_hits(const SetStats *stats,
+									  const Probe *probe);
+
+/*
+ * setstats.c: how many different elements the column has, and the chance that
+ * a set has a given one of them; -1 if unknown.
+ */
+extern double roaring64_distinct_elements(const SetStats *stats);
+extern double roaring64_average_frequency(const SetStats *stats);
+
+/*
+ * setstats.c: whether an expression is a constant of type set_type, then in
+ * *set, for as long as the current memory context is.  root may be NULL.
+ */
+extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
+								   Oid set_type, r64_set *set);
+
+/*
+ * setstats.c: how many elements an expression of type set_type has: that of a
+ * constant, or the average of a column; -1 if unknown.  root may be NULL.
+ */
+extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
+											 Oid set_type);
+
+#endif							/* ROARING64_STATISTICS_H */

@@ -1,0 +1,315 @@
+--
+-- What the planner knows of sets: statistics, estimates, index conditions,
+-- simpler forms; and that a plan never changes an answer.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+
+-- whether the estimate for a query is within a factor of what it gives
+CREATE FUNCTION within(factor numeric, query text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+	estimate numeric;
+	actual numeric;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	estimate := plan -> 0 -> 'Plan' ->> 'Plan Rows';
+	actual := greatest((plan -> 0 -> 'Plan' ->> 'Actual Rows')::numeric, 1);
+	IF estimate BETWEEN actual / factor AND actual * factor THEN
+		RETURN 'yes';
+	END IF;
+	RETURN format('no: %s estimated, %s found', estimate, actual);
+END $$;
+-- whether a query gives the same with and without indexes
+CREATE FUNCTION same_without_index(query text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+	with_index text;
+	without text;
+BEGIN
+	query := format('SELECT string_agg(q::text, '' '' ORDER BY q::text) FROM (%s) q', query);
+	SET enable_seqscan = off;
+	EXECUTE query INTO with_index;
+	SET enable_seqscan = on;
+	SET enable_indexscan = off;
+	SET enable_indexonlyscan = off;
+	SET enable_bitmapscan = off;
+	EXECUTE query INTO without;
+	RESET enable_seqscan;
+	RESET enable_indexscan;
+	RESET enable_indexonlyscan;
+	RESET enable_bitmapscan;
+	RETURN with_index IS NOT DISTINCT FROM without;
+END $$;
+
+--
+-- Statistics.  Elements from 0 to 5000, the fewer the higher, 1 to 20 in a
+-- set, and every tenth row NULL.  The numbers are a fixed sequence, not random.
+--
+CREATE TABLE tagged (id int, tags roaring64);
+INSERT INTO tagged
+SELECT i, CASE WHEN i % 10 > 0 THEN
+		roaring64_agg((5000 * (hash / 4294967296.0 + 0.5) ^ 3)::bigint) END
+FROM generate_series(1, 20000) i, generate_series(1, 1 + i % 20) j,
+	LATERAL (SELECT hashint8(i * 100 + j)::float8 AS hash) h
+GROUP BY i;
+ANALYZE tagged;
+
+SELECT null_frac, most_common_elems IS NOT NULL AS elements,
+	array_length(most_common_elem_freqs, 1)
+		- array_length(most_common_elems::text::bigint[], 1) AS extra_freqs,
+	array_length(elem_count_histogram, 1) AS counts,
+	round(elem_count_histogram[101]) AS average
+FROM pg_stats WHERE tablename = 'tagged' AND attname = 'tags';
+-- the most common elements are the most common ones
+SELECT e, abs(freq - share) < 0.01 AS good
+FROM (SELECT unnest(most_common_elems::text::bigint[]) AS e, unnest(most_common_elem_freqs) AS freq
+	  FROM pg_stats WHERE tablename = 'tagged' AND attname = 'tags') s,
+	LATERAL (SELECT avg((tags @> e)::int) AS share FROM tagged WHERE tags IS NOT NULL) t
+ORDER BY freq DESC NULLS LAST LIMIT 5;
+
+-- common elements, within a factor of 2
+SELECT e, within(2, format('SELECT FROM tagged WHERE tags @> %s::bigint', e))
+FROM unnest(ARRAY[0, 1, 2, 5, 10]) e;
+SELECT within(2, 'SELECT FROM tagged WHERE 3::bigint <@ tags');
+SELECT within(2, 'SELECT FROM tagged WHERE roaring64_contains(tags, 3)');
+-- the others, and those that are not there, within a factor of 10
+SELECT count(*) FILTER (WHERE w = 'yes') AS good, count(*) FILTER (WHERE w <> 'yes') AS bad
+FROM generate_series(50, 5500, 50) e,
+	within(10, format('SELECT FROM tagged WHERE tags @> %s::bigint', e)) w;
+-- sets and ranges
+SELECT s, within(2, format('SELECT FROM tagged WHERE tags && %L', s)) AS overlap,
+	within(3, format('SELECT FROM tagged WHERE tags @> %L', s)) AS contains,
+	within(10, format('SELECT FROM tagged WHERE tags <@ %L', s)) AS contained
+FROM unnest(ARRAY['{0}', '{0,1}', '{1,5,10,20}', '{0,700,1000,1500,3000,3500,4000,4400,4700,4999}', '{}']) s;
+SELECT within(10, 'SELECT FROM tagged WHERE tags && $${-5,6000}$$');
+SELECT r, within(2, format('SELECT FROM tagged WHERE tags && %L::int8range', r)) AS overlap,
+	within(10, format('SELECT FROM tagged WHERE %L::int8range @> tags', r)) AS contained,
+	within(10, format('SELECT FROM tagged WHERE tags <@ (%L * int8range(0, 100000))::roaring64', r)) AS in_set
+FROM unnest(ARRAY['[0,1)', '[0,100)', '[10,1000)', '[0,3000)', '[,4500)', '[0,5000]', '(,)', 'empty',
+	'[7000,8000)']) r;
+-- what is not known at plan time, and joins
+SELECT within(10, 'SELECT FROM tagged a, tagged b WHERE a.tags && b.tags AND a.id <= 200 AND b.id <= 200');
+SELECT within(2, 'SELECT FROM tagged, roaring64_elements(tags)');
+SELECT within(2, 'SELECT FROM tagged, roaring64_ranges(tags)');
+
+-- large sets are sampled; common elements are still found
+CREATE TABLE large (id int, ids roaring64);
+INSERT INTO large
+SELECT i, roaring64_or(int8range(0, 100)::roaring64 | int8range(i * 1000000::bigint, i * 1000000::bigint + 2000), 7777777777 - i % 2)
+FROM generate_series(1, 3000) i;
+ANALYZE large;
+SELECT within(2, 'SELECT FROM large WHERE ids @> 7777777777'),
+	within(2, 'SELECT FROM large WHERE ids @> 50::bigint'),
+	within(10, 'SELECT FROM large WHERE ids @> 1500000123');
+SELECT round(elem_count_histogram[101]) FROM pg_stats WHERE tablename = 'large' AND attname = 'ids';
+
+-- a column of NULLs, of empty sets, of one row; a small statistics target
+CREATE TABLE odd (a roaring64, b roaring64, c roaring64);
+INSERT INTO odd SELECT NULL, '{}', '{9223372036854775807,-9223372036854775808}' FROM generate_series(1, 100);
+ALTER TABLE odd ALTER c SET STATISTICS 1;
+ANALYZE odd;
+SELECT attname, most_common_elems, elem_count_histogram[array_length(elem_count_histogram, 1)] AS average
+FROM pg_stats WHERE tablename = 'odd' ORDER BY attname;
+SELECT within(1, 'SELECT FROM odd WHERE a @> 1::bigint'),
+	within(1, 'SELECT FROM odd WHERE b @> 1::bigint'),
+	within(1, 'SELECT FROM odd WHERE b <@ ''{1}'''),
+	within(1, 'SELECT FROM odd WHERE c @> 9223372036854775807'),
+	within(1, 'SELECT FROM odd WHERE c && ''(,)''::int8range');
+TRUNCATE odd;
+ANALYZE odd;
+SELECT count(*) FROM odd WHERE c && '{1}';
+
+--
+-- Rows of functions of constants
+--
+SELECT q, within(1, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$roaring64_elements('{1,2,3}')$$, $$roaring64_elements('{}')$$,
+	$$roaring64_elements(int8range(0, 5000)::roaring64, int8range(10, 20))$$,
+	$$roaring64_elements(int8range(0, 5000)::roaring64, 'empty'::int8range)$$,
+	$$roaring64_ranges('{1,2,3,7,9,10}')$$,
+	$$roaring64_ranges('{-9223372036854775808,9223372036854775807}')$$,
+	$$roaring64_split('{1,2,3,1000,70000}', 8)$$,
+	$$roaring64_split('{-1,9223372036854775807}', 63)$$,
+	$$roaring64_histogram('{1,5,100}', 7)$$, $$roaring64_histogram('{1,3}', 7)$$]) q;
+-- counted in part
+SELECT within(1.1, 'SELECT FROM roaring64_split(int8range(0, 100000)::roaring64, 3)'),
+	within(1.1, format('SELECT FROM roaring64_ranges(%L)', roaring64_agg(3 * i)::bytea))
+FROM generate_series(1, 10000) i;
+-- an error stays an error
+EXPLAIN (COSTS OFF) SELECT * FROM roaring64_split('{1}', 99);
+
+--
+-- Simpler forms
+--
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT roaring64_cardinality(a | b), roaring64_cardinality(a & b), roaring64_cardinality(a - b),
+	roaring64_cardinality(a # b), roaring64_cardinality(roaring64_or(a, c))
+FROM odd;
+-- but not with an element or a range, and not someone else's operator
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT roaring64_cardinality(a | 1), roaring64_cardinality(a & int8range(1, 5)), roaring64_cardinality(a)
+FROM odd;
+CREATE SCHEMA other;
+CREATE FUNCTION other.roaring64_or(roaring64, roaring64) RETURNS roaring64 LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+EXPLAIN (VERBOSE, COSTS OFF)
+SELECT roaring64_cardinality(other.roaring64_or(a, b)) FROM odd;
+-- the same answers
+SELECT bool_and(roaring64_cardinality(a.tags | b.tags) = roaring64_cardinality((a.tags | b.tags) | '{}'::bigint[]::roaring64)) AS same,
+	bool_and(roaring64_cardinality(a.tags - b.tags) = cardinality((a.tags - b.tags)::bigint[])) AS same
+FROM tagged a, tagged b WHERE a.id <= 50 AND b.id BETWEEN 51 AND 60;
+
+--
+-- id <@ set by an index on id
+--
+CREATE TABLE messages (id bigint PRIMARY KEY, sender int);
+INSERT INTO messages SELECT i * 2, i % 100 FROM generate_series(1, 20000) i;
+CREATE TABLE users (id int PRIMARY KEY, unread roaring64);
+INSERT INTO users
+SELECT u, roaring64_agg(2 + abs(hashint4(u * 100 + i)) % 40000)
+FROM generate_series(1, 50) u, generate_series(1, 20) i GROUP BY u;
+INSERT INTO users VALUES (51, NULL), (52, '{}');
+ANALYZE messages, users;
+
+-- a constant: few elements, many, dense, one run
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{2,400,30000}';
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE '{2,400,30000}' @> id;
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contained(id, '{2,400,30000}');
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contains('{2,400,30000}', id);
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ int8range(100, 200)::roaring64;
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{100,101,104}';
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{}';
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (int8range(1000, 10000)::roaring64 - 1001) AND sender = 3 AND id < 2000;
+-- not for half of the table
+EXPLAIN (COSTS OFF) SELECT * FROM messages
+WHERE id <@ (SELECT roaring64_agg(i * 4) FROM generate_series(1, 10000) i);
+DO $$
+DECLARE
+	half roaring64 := (SELECT roaring64_agg(i * 4) FROM generate_series(1, 10000) i);
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ %L', half::bytea) LOOP
+		RAISE NOTICE '%', regexp_replace(line, '\\x[0-9a-f]+', '...');
+	END LOOP;
+END $$;
+-- a join, by operator and by function, in both directions
+EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON m.id <@ u.unread WHERE u.id = 1;
+EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON u.unread @> m.id WHERE u.id = 1;
+EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON roaring64_contains(u.unread, m.id) WHERE u.id = 1;
+EXPLAIN (COSTS OFF) SELECT u.id, m.id FROM users u LEFT JOIN messages m ON m.id <@ (u.unread - 5) WHERE u.id > 50;
+-- a subquery
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (SELECT unread FROM users WHERE id = 3);
+-- of the same table, volatile, not the plain column: no index
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ ('{1}'::roaring64 | id);
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ ('{1}'::roaring64 | (random() * 10)::bigint);
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id + 0 <@ '{1,5000}';
+-- estimates
+SELECT within(2, q) FROM unnest(ARRAY[
+	$$SELECT FROM messages WHERE id <@ '{2,400,30000}'$$,
+	$$SELECT FROM messages WHERE id <@ int8range(100, 10000)::roaring64$$,
+	$$SELECT FROM messages WHERE sender::bigint <@ '{5,6,7}'$$]) q;
+SELECT within(3, 'SELECT FROM users u JOIN messages m ON m.id <@ u.unread');
+-- a set of half of the table, from another one
+CREATE TABLE halves AS SELECT roaring64_agg(i * 4) AS ids FROM generate_series(1, 10000) i;
+ANALYZE halves;
+EXPLAIN (COSTS OFF) SELECT m.* FROM halves JOIN messages m ON m.id <@ ids;
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (SELECT ids FROM halves);
+
+-- prepared, with generic plans
+PREPARE unread(roaring64) AS SELECT count(*) FROM messages WHERE id <@ $1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE unread('{2,4}');
+EXECUTE unread('{2,4,5}');
+EXECUTE unread('{}');
+EXECUTE unread(NULL);
+EXECUTE unread(int8range(1, 1000)::roaring64);
+RESET plan_cache_mode;
+DEALLOCATE unread;
+
+-- views, partitions, domains, BRIN, row security
+CREATE VIEW unread AS SELECT u.id AS reader, m.* FROM users u JOIN messages m ON m.id <@ u.unread;
+EXPLAIN (COSTS OFF) SELECT * FROM unread WHERE reader = 1;
+CREATE TABLE parted (id bigint, x int) PARTITION BY RANGE (id);
+CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (10000);
+CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (10000) TO (50000);
+CREATE INDEX ON parted (id);
+INSERT INTO parted SELECT id, sender FROM messages;
+ANALYZE parted;
+EXPLAIN (COSTS OFF) SELECT * FROM parted WHERE id <@ '{2,400,30000}';
+EXPLAIN (COSTS OFF) SELECT p.* FROM users u JOIN parted p ON p.id <@ u.unread WHERE u.id = 1;
+CREATE DOMAIN id_set AS roaring64 CHECK (NOT VALUE @> 0::bigint);
+CREATE DOMAIN id AS bigint;
+CREATE TABLE domains (id id PRIMARY KEY, ids id_set);
+INSERT INTO domains SELECT id, '{1,2}'::roaring64 | id FROM messages;
+ANALYZE domains;
+EXPLAIN (COSTS OFF) SELECT * FROM domains WHERE id <@ '{2,400,30000}'::id_set;
+EXPLAIN (COSTS OFF) SELECT b.* FROM domains a JOIN domains b ON b.id <@ a.ids WHERE a.id = 2;
+SELECT within(2, 'SELECT FROM domains WHERE ids @> 2::bigint'),
+	within(2, 'SELECT FROM domains WHERE ids @> 2::id');
+CREATE TABLE logged AS SELECT i::bigint AS id, repeat('x', 100) AS line FROM generate_series(1, 20000) i;
+CREATE INDEX ON logged USING brin (id) WITH (pages_per_range = 4);
+ANALYZE logged;
+EXPLAIN (COSTS OFF) SELECT * FROM logged WHERE id <@ '{5000,5002,5500}';
+SELECT same_without_index($$SELECT id FROM logged WHERE id <@ '{5000,5002,5500}'$$);
+CREATE ROLE regress_roaring64_reader;
+GRANT SELECT ON messages, tagged TO regress_roaring64_reader;
+ALTER TABLE messages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY three ON messages USING (id <@ '{2,4,30000}');
+ALTER TABLE tagged ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON tagged USING (id < 10);
+SET ROLE regress_roaring64_reader;
+EXPLAIN (COSTS OFF) SELECT * FROM messages;
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{4,6,70000}';
+SELECT * FROM messages WHERE id <@ '{4,6,70000}';
+-- a policy beside a test of ours: that comes second
+EXPLAIN (COSTS OFF) SELECT count(*) FROM tagged WHERE tags @> 1::bigint;
+RESET ROLE;
+DROP POLICY three ON messages;
+DROP POLICY few ON tagged;
+ALTER TABLE messages DISABLE ROW LEVEL SECURITY;
+ALTER TABLE tagged DISABLE ROW LEVEL SECURITY;
+DROP OWNED BY regress_roaring64_reader;
+DROP ROLE regress_roaring64_reader;
+
+-- the same rows by index as without
+SELECT q, same_without_index(q) FROM unnest(ARRAY[
+	$$SELECT * FROM messages WHERE id <@ '{-5,2,3,400,30000,99999999}'$$,
+	$$SELECT * FROM messages WHERE id <@ '{}'$$,
+	$$SELECT * FROM messages WHERE id <@ NULL::roaring64$$,
+	$$SELECT * FROM messages WHERE id <@ int8range(100, 10000)::roaring64$$,
+	$$SELECT * FROM messages WHERE NOT id <@ int8range(100, 39000)::roaring64$$,
+	$$SELECT * FROM messages WHERE id <@ '{-9223372036854775808,9223372036854775807,2}' AND id > 1$$,
+	$$SELECT u.id, m.id FROM users u JOIN messages m ON m.id <@ u.unread$$,
+	$$SELECT u.id, m.id FROM users u LEFT JOIN messages m ON m.id <@ u.unread$$,
+	$$SELECT m.id FROM messages m WHERE EXISTS (SELECT FROM users u WHERE m.id <@ u.unread AND u.id < 5)$$,
+	$$SELECT m.id FROM messages m WHERE NOT EXISTS (SELECT FROM users u WHERE m.id <@ u.unread)$$,
+	$$SELECT id FROM messages WHERE id <@ (SELECT unread FROM users WHERE id = 51)$$,
+	$$SELECT u.id, (SELECT count(*) FROM messages WHERE id <@ u.unread) FROM users u$$,
+	$$SELECT p.id FROM users u JOIN parted p ON u.unread @> p.id WHERE u.id < 9$$,
+	$$SELECT id FROM messages WHERE id <@ (SELECT ids FROM halves) AND sender < 10$$]) q;
+SELECT bool_and(same_without_index(format('SELECT id FROM messages WHERE id <@ %L',
+	(SELECT roaring64_agg(abs(hashint4(i * 1000 + j)) % (10 ^ (1 + i % 6))::bigint)
+	 FROM generate_series(1, 1 + i * i) j)::bytea)))
+FROM generate_series(1, 80) i;
+
+-- any plan: expressions, aggregates, set operations, functions without a table
+SELECT count(*) FROM (SELECT tags FROM tagged WHERE id < 100 UNION SELECT ids FROM halves) x
+WHERE tags && '{1,4}';
+SELECT id, sum(n) FROM (SELECT id, roaring64_agg(id) AS s FROM users GROUP BY id) x,
+	LATERAL (SELECT count(*) AS n FROM roaring64_elements(x.s)) y
+WHERE id < 3 GROUP BY id, s HAVING roaring64_agg(id) @> 1::bigint ORDER BY id;
+SELECT count(*) FROM (VALUES ('{1,2}'::roaring64), ('{3}')) v(s), roaring64_elements(s) e WHERE e <@ s AND s @> e;
+SELECT roaring64_elements('{1,2}') AS e UNION ALL SELECT roaring64_min(s) FROM roaring64_split('{300}', 8) x(c, s) ORDER BY e;
+SELECT (SELECT count(*) FROM messages m WHERE m.id <@ (u.unread & int8range(1, n))) AS n
+FROM users u, generate_series(20000, 40000, 20000) n WHERE u.id = 2 ORDER BY 1;
+WITH RECURSIVE r(s) AS (SELECT '{2}'::roaring64 UNION ALL
+	SELECT s | (SELECT max(id) FROM messages WHERE id <@ ((s | 4) | 6)) FROM r WHERE roaring64_cardinality(s) < 2)
+SELECT s FROM r ORDER BY 1;
+DROP TABLE tagged, large, odd, users, messages, halves, parted, domains, logged CASCADE;
+DROP DOMAIN id, id_set;
+DROP SCHEMA other CASCADE;
+DROP FUNCTION within, same_without_index;
