@@ -230,7 +230,10 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 	while (common_next(&w, &x, &y))
 	{
 		/* most containers of sparse ids; a kernel call would cost more */
-		if (x.type == R64_ARRAY && x.card == 1)
+		if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
+			x.card == 1 && y.card == 1)
+			sum += r64_load16(x.data) == r64_load16(y.data);
+		else if (x.type == R64_ARRAY && x.card == 1)
 			sum += r64_container_contains(&y, r64_load16(x.data));
 		else if (y.type == R64_ARRAY && y.card == 1)
 			sum += r64_container_contains(&x, r64_load16(y.data));
