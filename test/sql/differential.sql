@@ -149,6 +149,7 @@ FROM sets,
 					GROUP BY 1, 2) AS t) AS c,
 	 LATERAL (VALUES
 		('roaring64_to_array(roaring64)', s::bigint[] = v),
+		('roaring64_index_keys(roaring64)', roaring64_index_keys(s) = v),
 		('roaring64_from_array(bigint[])', ARRAY(SELECT e FROM unnest(v || v) AS e ORDER BY hashint8(e))::roaring64::bytea = s::bytea),
 		('roaring64_from_bytea(bytea)', s::bytea::roaring64::bytea = s::bytea),
 		('roaring64_send(roaring64)', roaring64_send(s) = s::bytea),
@@ -524,8 +525,8 @@ SELECT what::text, count(*) FILTER (WHERE ok IS NOT TRUE) AS wrong
 FROM compared GROUP BY what ORDER BY what COLLATE "C";
 SELECT count(*) >= 40000 AS enough, count(*) FILTER (WHERE ok IS NOT TRUE) AS wrong FROM compared;
 
--- what has been left out: nothing but what serves inside of the rest, and recv,
--- which SQL cannot call
+-- what has been left out: nothing but what serves inside of the rest, and what
+-- SQL cannot call
 WITH done AS (
 	SELECT what::regoperator::oid AS operator, NULL::oid AS function FROM compared WHERE what !~ '^roaring64_'
 	UNION SELECT NULL, what::regprocedure::oid FROM compared WHERE what ~ '^roaring64_'),
@@ -537,7 +538,9 @@ SELECT objid::regoperator::text AS left_out
 FROM members WHERE classid = 'pg_operator'::regclass AND objid NOT IN (SELECT operator FROM done WHERE operator IS NOT NULL)
 UNION ALL
 SELECT objid::regprocedure::text
-FROM members WHERE classid = 'pg_proc'::regclass
+FROM members JOIN pg_proc f ON f.oid = objid
+WHERE classid = 'pg_proc'::regclass
+	AND 'internal'::regtype <> ALL (proargtypes)
 	AND objid NOT IN (SELECT function FROM done WHERE function IS NOT NULL)
 	AND objid NOT IN (SELECT oprcode FROM pg_operator JOIN done ON operator = pg_operator.oid)
 	AND objid NOT IN (SELECT unnest(ARRAY[aggtransfn, aggcombinefn, aggfinalfn]::oid[])
