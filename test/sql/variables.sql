@@ -16,8 +16,8 @@ DECLARE
 BEGIN
 	a := a | 2::bigint;
 	b := a;
-	c := b | 3::bigint;
-	d := b | 4::bigint;
+	c := a | 3::bigint;
+	d := a | 4::bigint;
 	a := a - 1::bigint;
 	b := roaring64_add(b, '{10,11,10}');
 	RAISE NOTICE 'a %, b %, c %, d %', a, b, c, d;
