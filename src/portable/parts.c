@@ -297,10 +297,9 @@ shift_interval(r64_builder *out, r64_set *s, uint64_t lo, uint64_t hi,
 }
 
 /*
- * The result is built in stored order, so those elements come first whose
- * results are not negative.  Each of the two groups is a signed range of the
- * elements, which in turn is one unsigned interval or two; of those the one
- * with negative elements has the smaller results.
+ * The result is built in stored order: the results that are not negative come
+ * first.  Seen from the elements, that is three unsigned intervals, taken in
+ * the order of their results.
  */
 r64_buf
 r64_shift(r64_set *s, int64_t delta)
@@ -318,7 +317,7 @@ r64_shift(r64_set *s, int64_t delta)
 	r64_builder_init(&out, s->env, s->size);
 	if (delta >= 0)
 	{
-		/* negative ones that become non-negative, non-negative, negative */
+		/* first those that pass zero, then non-negative, then negative ones */
 		if (delta > 0)
 			shift_interval(&out, s, -d, UINT64_MAX, d);
 		shift_interval(&out, s, 0, INT64_MAX, d);
@@ -326,7 +325,7 @@ r64_shift(r64_set *s, int64_t delta)
 	}
 	else
 	{
-		/* non-negative that stay so, negative, those that become negative */
+		/* first those that stay above zero, last those that pass it */
 		shift_interval(&out, s, -d, INT64_MAX, d);
 		shift_interval(&out, s, UINT64_C(1) << 63, UINT64_MAX, d);
 		shift_interval(&out, s, 0, -d - 1, d);
