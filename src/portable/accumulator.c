@@ -38,8 +38,7 @@
 static r64_set
 flat_set(const r64_accumulator *acc)
 {
-	return r64_open(acc->env, acc->flat.base + acc->env->headroom,
-					acc->flat.size);
+	return r64_open_buf(acc->env, acc->flat);
 }
 
 static void
@@ -69,7 +68,7 @@ merge(r64_accumulator *acc, r64_buf more)
 		replace_flat(acc, more);
 		return;
 	}
-	b = r64_open(acc->env, more.base + acc->env->headroom, more.size);
+	b = r64_open_buf(acc->env, more);
 	replace_flat(acc, r64_combine(R64_OR, &a, &b));
 	acc->env->release(acc->env->arg, more.base);
 }

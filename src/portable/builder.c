@@ -73,8 +73,7 @@ static void
 become_bitset(r64_builder *b)
 {
 	memset(b->bitset.w, 0, R64_BITSET_BYTES);
-	for (uint32_t i = 0; i < b->nruns; i++)
-		bitset_set_lenrange(b->bitset.w, b->runs[i].value, b->runs[i].length);
+	r64_set_runs(b->bitset.w, b->runs, b->nruns);
 	b->is_bitset = true;
 }
 

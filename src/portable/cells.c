@@ -119,8 +119,7 @@ r64_cells_add(r64_cells *cells, uint32_t high, const r64_container *c)
 		r64_run_list scratch;
 		run_container_t y = r64_run_view(cells->env, c, &scratch);
 
-		for (int32_t i = 0; i < y.n_runs; i++)
-			bitset_set_lenrange(x.words, y.runs[i].value, y.runs[i].length);
+		r64_set_runs(x.words, y.runs, (uint32_t) y.n_runs);
 		to->card = (uint32_t)
 			r64_kernel.bitset_container_compute_cardinality(&x);
 	}

@@ -219,7 +219,7 @@ r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 		return apply_mask(a, &m);
 	}
 	buf = r64_from_ranges(a->env, &range, 1);
-	b = r64_open(a->env, buf.base + a->env->headroom, buf.size);
+	b = r64_open_buf(a->env, buf);
 	result = r64_combine(op, a, &b);
 	a->env->release(a->env->arg, buf.base);
 	return result;

@@ -114,6 +114,13 @@ extern const char *r64_load_kernels(void);
 /* A view of size bytes.  Fails with R64_CORRUPT if they cannot be a set. */
 extern r64_set r64_open(const r64_env *env, const void *bytes, size_t size);
 
+/* A view on a set that was made by env, or by one with its headroom. */
+static inline r64_set
+r64_open_buf(const r64_env *env, r64_buf buf)
+{
+	return r64_open(env, buf.base + env->headroom, buf.size);
+}
+
 /* Releases what the view obtained (its index); not the bytes. */
 extern void r64_close(r64_set *s);
 
@@ -269,7 +276,7 @@ typedef struct r64_accumulator
 	size_t		nranges;
 	size_t		ranges_room;
 	struct r64_cells *cells;	/* added since, by container; may be NULL */
-	unsigned	nsets;			/* sets added, up to a few */
+	unsigned	nsets;			/* sets united with flat as they came */
 } r64_accumulator;
 
 /* Starts with the empty set. */

@@ -169,9 +169,7 @@ r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
 		r64_run_list aligned;
 		run_container_t runs = r64_run_view(env, c, &aligned);
 
-		for (int32_t i = 0; i < runs.n_runs; i++)
-			bitset_set_lenrange(scratch->w, runs.runs[i].value,
-								runs.runs[i].length);
+		r64_set_runs(scratch->w, runs.runs, (uint32_t) runs.n_runs);
 	}
 	return view;
 }

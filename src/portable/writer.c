@@ -357,8 +357,7 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 		r64_words	bitset;
 
 		memset(bitset.w, 0, R64_BITSET_BYTES);
-		for (uint32_t i = 0; i < nruns; i++)
-			bitset_set_lenrange(bitset.w, runs[i].value, runs[i].length);
+		r64_set_runs(bitset.w, runs, nruns);
 		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
 		memcpy(p, bitset.w, R64_BITSET_BYTES);
 	}

@@ -157,6 +157,14 @@ extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
 extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
 								   r64_run_list *scratch);
 
+/* Sets the values of runs, which must lie within the container. */
+static inline void
+r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		bitset_set_lenrange(words, runs[i].value, runs[i].length);
+}
+
 /* Any container as a bitset, always copied. */
 extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,

@@ -31,8 +31,7 @@ combine_with_array(FunctionCallInfo fcinfo, r64_op op)
 		return roaring64_edit(PG_GETARG_DATUM(0), values, n,
 							  op == R64_ANDNOT);
 	built = r64_from_values(&roaring64_env, values, n);
-	other = r64_open(&roaring64_env, built.base + roaring64_env.headroom,
-					 built.size);
+	other = r64_open_buf(&roaring64_env, built);
 	PG_RETURN_ROARING64(r64_combine(op, PG_GETARG_ROARING64(0), &other));
 }
 

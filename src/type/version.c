@@ -207,19 +207,19 @@ apply_edits(const History *history, Size length, MemoryContext context)
 
 	/* the result is allocated where its left operand's env says */
 	env.arg = context;
-	flat = r64_open(&env, history->flat.base + VARHDRSZ, history->flat.size);
+	flat = r64_open_buf(&env, history->flat);
 	buf = r64_from_values(&roaring64_env, values, nadded);
-	edits = r64_open(&roaring64_env, buf.base + VARHDRSZ, buf.size);
+	edits = r64_open_buf(&roaring64_env, buf);
 	result = r64_combine(R64_OR, &flat, &edits);
 	pfree(buf.base);
 	if (nremoved > 0)
 	{
 		void	   *with_added = result.base;
 
-		flat = r64_open(&env, result.base + VARHDRSZ, result.size);
+		flat = r64_open_buf(&env, result);
 		buf = r64_from_values(&roaring64_env, values + length - nremoved,
 							  nremoved);
-		edits = r64_open(&roaring64_env, buf.base + VARHDRSZ, buf.size);
+		edits = r64_open_buf(&roaring64_env, buf);
 		result = r64_combine(R64_ANDNOT, &flat, &edits);
 		pfree(buf.base);
 		pfree(with_added);
@@ -262,7 +262,7 @@ roaring64_version_view(Datum value)
 {
 	r64_buf		flat = materialize(get_version(value));
 
-	return r64_open(&roaring64_env, flat.base + VARHDRSZ, flat.size);
+	return r64_open_buf(&roaring64_env, flat);
 }
 
 static Size
@@ -344,9 +344,7 @@ roaring64_version_contains(Datum value, int64 element)
 		if (history->log[i].value == element)
 			return !history->log[i].remove;
 	if (history->indexed.env == NULL)
-		history->indexed = r64_open(&history->env,
-									history->flat.base + VARHDRSZ,
-									history->flat.size);
+		history->indexed = r64_open_buf(&history->env, history->flat);
 	r64_index_set(&history->indexed);
 	return r64_contains(&history->indexed, element);
 }
