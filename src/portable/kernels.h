@@ -40,7 +40,6 @@
 	K(array_container_is_subset) \
 	K(array_container_is_subset_bitset) \
 	K(array_container_is_subset_run) \
-	K(array_container_number_of_runs) \
 	K(array_container_union) \
 	K(array_container_xor) \
 	K(array_run_container_andnot) \
@@ -55,7 +54,6 @@
 	K(bitset_container_intersect) \
 	K(bitset_container_is_subset) \
 	K(bitset_container_is_subset_run) \
-	K(bitset_container_number_of_runs) \
 	K(bitset_container_or) \
 	K(bitset_container_xor) \
 	K(bitset_extract_setbits_uint16) \
@@ -66,7 +64,6 @@
 	K(run_container_andnot) \
 	K(run_container_intersect) \
 	K(run_container_intersection) \
-	K(run_container_intersection_cardinality) \
 	K(run_container_is_subset) \
 	K(run_container_is_subset_array) \
 	K(run_container_is_subset_bitset) \

@@ -42,20 +42,24 @@ typedef struct container_pair
 	r64_run_list runs[2];
 } container_pair;
 
-static void
+static inline void
 view_pair(const r64_env *env, container_pair *pair,
-		  const r64_container *a, const r64_container *b)
+		  const r64_container *a, const r64_container *b, bool checked)
 {
 	const r64_container *c[2] = {a, b};
 
 	for (int i = 0; i < 2; i++)
 	{
 		if (c[i]->type == R64_ARRAY)
-			pair->array[i] = r64_array_view(env, c[i], &pair->values[i]);
+			pair->array[i] = checked ?
+				r64_array_view(env, c[i], &pair->values[i]) :
+				r64_array_unchecked(c[i], &pair->values[i]);
 		else if (c[i]->type == R64_BITSET)
 			pair->bitset[i] = r64_bitset_view(c[i], &pair->words[i]);
 		else
-			pair->run[i] = r64_run_view(env, c[i], &pair->runs[i]);
+			pair->run[i] = checked ?
+				r64_run_view(env, c[i], &pair->runs[i]) :
+				r64_run_unchecked(env, c[i], &pair->runs[i]);
 	}
 }
 
@@ -73,6 +77,36 @@ in_kernel_order(const r64_container *a, const r64_container *b)
 	return rank[a->type] <= rank[b->type];
 }
 
+/*
+ * How many values two run containers share.  CRoaring's kernel tells apart the
+ * ways two runs can lie to each other, which is hard to predict where runs
+ * are short; this has one branch, and takes two thirds of the time there.
+ */
+static uint64_t
+common_values(const run_container_t *a, const run_container_t *b)
+{
+	const rle16_t *x = a->runs;
+	const rle16_t *y = b->runs;
+	const rle16_t *x_end = x + a->n_runs;
+	const rle16_t *y_end = y + b->n_runs;
+	int32_t		common = 0;
+
+	while (x < x_end && y < y_end)
+	{
+		int32_t		last_x = x->value + x->length;
+		int32_t		last_y = y->value + y->length;
+		int32_t		first = x->value > y->value ? x->value : y->value;
+		int32_t		both = (last_x < last_y ? last_x : last_y) - first + 1;
+
+		common += both > 0 ? both : 0;
+		if (last_x < last_y)
+			x++;
+		else
+			y++;
+	}
+	return (uint64_t) common;
+}
+
 static uint64_t
 containers_and_cardinality(const r64_env *env, const r64_container *a,
 						   const r64_container *b)
@@ -81,7 +115,9 @@ containers_and_cardinality(const r64_env *env, const r64_container *a,
 
 	if (!in_kernel_order(a, b))
 		return containers_and_cardinality(env, b, a);
-	view_pair(env, &p, a, b);
+
+	/* a run that leaves the container would lead out of the bitset */
+	view_pair(env, &p, a, b, a->type == R64_RUN && b->type == R64_BITSET);
 	switch (TYPES(a->type, b->type))
 	{
 		case TYPES(R64_ARRAY, R64_ARRAY):
@@ -91,7 +127,7 @@ containers_and_cardinality(const r64_env *env, const r64_container *a,
 		case TYPES(R64_ARRAY, R64_BITSET):
 			return (uint64_t) r64_kernel.array_bitset_container_intersection_cardinality(&p.array[0], &p.bitset[1]);
 		case TYPES(R64_RUN, R64_RUN):
-			return (uint64_t) r64_kernel.run_container_intersection_cardinality(&p.run[0], &p.run[1]);
+			return common_values(&p.run[0], &p.run[1]);
 		case TYPES(R64_RUN, R64_BITSET):
 			return (uint64_t) r64_kernel.run_bitset_container_intersection_cardinality(&p.run[0], &p.bitset[1]);
 		default:
@@ -107,7 +143,7 @@ containers_overlap(const r64_env *env, const r64_container *a,
 
 	if (!in_kernel_order(a, b))
 		return containers_overlap(env, b, a);
-	view_pair(env, &p, a, b);
+	view_pair(env, &p, a, b, true);
 	switch (TYPES(a->type, b->type))
 	{
 		case TYPES(R64_ARRAY, R64_ARRAY):
@@ -133,7 +169,7 @@ container_is_subset(const r64_env *env, const r64_container *a,
 
 	if (a->card > b->card)
 		return false;
-	view_pair(env, &p, a, b);
+	view_pair(env, &p, a, b, true);
 	switch (TYPES(a->type, b->type))
 	{
 		case TYPES(R64_ARRAY, R64_ARRAY):

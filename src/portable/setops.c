@@ -183,13 +183,22 @@ combine_bitsets(const operation *op, r64_writer *w,
 
 	if (b->type == R64_BITSET)
 	{
-		r64_words	words_b;
-		r64_words	result;
+		/*
+		 * All three are as long as two pages and a little.  With the result
+		 * first, what is stored never has the page offset of what is loaded
+		 * next, for which a processor would have the load wait.
+		 */
+		struct
+		{
+			r64_words	result;
+			r64_words	a;
+			r64_words	b;
+		}			words;
 		bitset_container_t x = a->type == R64_BITSET ?
-			r64_bitset_view(a, &words_a) :
-			r64_as_bitset(w->env, a, &words_a);
-		bitset_container_t y = r64_bitset_view(b, &words_b);
-		bitset_container_t out = {.words = result.w};
+			r64_bitset_view(a, &words.a) :
+			r64_as_bitset(w->env, a, &words.a);
+		bitset_container_t y = r64_bitset_view(b, &words.b);
+		bitset_container_t out = {.words = words.result.w};
 
 		card = (uint64_t) op->bitsets(&x, &y, &out);
 		r64_writer_bitset(w, a->key, out.words, (uint32_t) card);

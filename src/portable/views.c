@@ -44,7 +44,7 @@ is_ascending(const uint16_t *v, uint32_t n)
 }
 
 array_container_t
-r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
+r64_array_unchecked(const r64_container *c, r64_values *scratch)
 {
 	array_container_t view = {
 		.cardinality = (int32_t) c->card,
@@ -55,6 +55,14 @@ r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
 		view.array = (uint16_t *) (void *) (uintptr_t) c->data;
 	else
 		view.array = memcpy(scratch->v, c->data, 2 * (size_t) c->card);
+	return view;
+}
+
+array_container_t
+r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
+{
+	array_container_t view = r64_array_unchecked(c, scratch);
+
 	if (R64_UNLIKELY(!is_ascending(view.array, c->card)))
 		r64_corrupt(env, "array values not ascending");
 	return view;
@@ -90,7 +98,8 @@ check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
 }
 
 run_container_t
-r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+r64_run_unchecked(const r64_env *env, const r64_container *c,
+				  r64_run_list *scratch)
 {
 	run_container_t view = {
 		.n_runs = (int32_t) c->nruns,
@@ -105,6 +114,14 @@ r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 			r64_corrupt(env, "more runs than a run container has");
 		view.runs = memcpy(scratch->r, c->data, 4 * (size_t) c->nruns);
 	}
+	return view;
+}
+
+run_container_t
+r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+{
+	run_container_t view = r64_run_unchecked(env, c, scratch);
+
 	check_runs(env, view.runs, view.n_runs);
 	return view;
 }

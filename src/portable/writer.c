@@ -209,11 +209,76 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 	}
 }
 
+/*
+ * The number of runs of a container decides its type, and most containers are
+ * no candidates for runs, which shows before all of their values were seen.
+ * So these count in blocks, which compilers make vector code of, and stop when
+ * there are too many; the number is exact if r64_prefers_runs likes it.
+ */
+#define ARRAY_BLOCK 32			/* values */
+#define BITSET_BLOCK 32			/* words */
+
+static uint32_t
+array_runs(const uint16_t *v, uint32_t card)
+{
+	uint32_t	nruns = 1;
+	uint32_t	i = 1;
+
+	for (; i + ARRAY_BLOCK <= card; i += ARRAY_BLOCK)
+	{
+		const uint16_t *here = v + i;
+		const uint16_t *before = v + i - 1;
+		uint16_t	starts = 0;
+
+		if (!r64_prefers_runs(card, nruns))
+			return nruns;
+		for (int k = 0; k < ARRAY_BLOCK; k++)
+			starts += (uint16_t) (here[k] - before[k]) != 1;
+		nruns += starts;
+	}
+	for (; i < card; i++)
+		nruns += v[i] != v[i - 1] + 1;
+	return nruns;
+}
+
+/*
+ * A byte of a word has at most four starts of runs, so those of a block's
+ * words are summed byte by byte before the bytes are.
+ */
+static uint32_t
+bitset_runs(const uint64_t *words)
+{
+	const uint64_t pairs = UINT64_C(0x3333333333333333);
+	const uint64_t bytes = UINT64_C(0x00ff00ff00ff00ff);
+	uint32_t	nruns = 0;
+	uint64_t	carry = 0;
+
+	for (uint32_t i = 0; i < R64_BITSET_WORDS && nruns <= R64_RUNS_MAX;
+		 i += BITSET_BLOCK)
+	{
+		uint64_t	sums = 0;
+
+		for (uint32_t k = i; k < i + BITSET_BLOCK; k++)
+		{
+			uint64_t	n = words[k] & ~(words[k] << 1 | carry);
+
+			/* no two starts are neighbours, so each pair of bits is a count */
+			n = (n | n >> 1) & UINT64_C(0x5555555555555555);
+			n = (n & pairs) + (n >> 2 & pairs);
+			sums += (n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+			carry = words[k] >> 63;
+		}
+		sums = (sums & bytes) + (sums >> 8 & bytes);
+		nruns += (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
+	}
+	return nruns;
+}
+
 void
 r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 				 uint32_t card)
 {
-	uint32_t	nruns = card;
+	uint32_t	nruns;
 	uint8_t    *p;
 
 	if (card == 0)
@@ -221,16 +286,7 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	/* a kernel gives more only where the values it got did not ascend */
 	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
 		r64_corrupt(w->env, "array values not ascending");
-	if (card > 3)				/* fewer are never kept as runs */
-	{
-		array_container_t view = {
-			.cardinality = (int32_t) card,
-			.capacity = (int32_t) card,
-			.array = (uint16_t *) (uintptr_t) values
-		};
-
-		nruns = (uint32_t) r64_kernel.array_container_number_of_runs(&view);
-	}
+	nruns = array_runs(values, card);
 	if (!r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
@@ -314,7 +370,7 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 		r64_writer_array(w, key, values.v, card);
 		return;
 	}
-	nruns = (uint32_t) r64_kernel.bitset_container_number_of_runs(&view);
+	nruns = bitset_runs(words);
 	if (r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);

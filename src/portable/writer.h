@@ -153,6 +153,16 @@ extern bitset_container_t r64_bitset_view(const r64_container *c,
 extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
 									r64_run_list *scratch);
 
+/*
+ * The same, unchecked, for kernels that only count: where the values are not
+ * in order they count wrongly, within the bounds of what they were given.
+ */
+extern array_container_t r64_array_unchecked(const r64_container *c,
+											 r64_values *scratch);
+extern run_container_t r64_run_unchecked(const r64_env *env,
+										 const r64_container *c,
+										 r64_run_list *scratch);
+
 /* An array or run container as runs, always copied. */
 extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
 								   r64_run_list *scratch);
