@@ -29,8 +29,8 @@
 
 /*
  * A set is united with the flat one directly if it is one of the first, when
- * cells of 8 kB would take more than they save, or if it is large and the
- * other not much larger.
+ * cells of 8 kB would take more than they save; or if it is large, has more
+ * containers than there are cells, and the flat one is not much larger.
  */
 #define FIRST_SETS	4
 #define LARGE_SET	(64 * 1024)
@@ -56,6 +56,16 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 	acc->flat = r64_from_values(env, NULL, 0);
 }
 
+/* Combines the flat set alone with another, which stays the caller's. */
+static void
+combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	r64_set		a = flat_set(acc);
+
+	replace_flat(acc, op == R64_OR && r64_is_empty(&a) ?
+				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
+}
+
 /* Unites the flat set with a buffer that has become a set, and takes that. */
 static void
 merge(r64_accumulator *acc, r64_buf more)
@@ -69,7 +79,7 @@ merge(r64_accumulator *acc, r64_buf more)
 		return;
 	}
 	b = r64_open_buf(acc->env, more);
-	replace_flat(acc, r64_combine(R64_OR, &a, &b));
+	combine_flat(acc, R64_OR, &b);
 	acc->env->release(acc->env->arg, more.base);
 }
 
@@ -193,16 +203,29 @@ accumulate_container(r64_accumulator *acc, uint32_t high,
 	}
 }
 
+/* Whether a set has more than n containers. */
+static bool
+has_more_containers(const r64_set *s, uint64_t n)
+{
+	uint64_t	count = 0;
+	r64_walk	w;
+
+	for (r64_walk_start(&w, s); w.live && count <= n; r64_walk_next(&w))
+		count += w.b.n;
+	return count > n;
+}
+
 void
 r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 {
 	r64_walk	w;
 
 	if (acc->nsets < FIRST_SETS ||
-		(s->size >= LARGE_SET && s->size >= acc->flat.size / 4))
+		(s->size >= LARGE_SET && s->size >= acc->flat.size / 4 &&
+		 has_more_containers(s, R64_MAX_CELLS)))
 	{
 		acc->nsets++;
-		r64_accumulator_combine(acc, R64_OR, s);
+		combine_flat(acc, R64_OR, s);
 		return;
 	}
 	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
@@ -220,8 +243,6 @@ r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 void
 r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
-	r64_set		a = r64_accumulator_set(acc);
-
-	replace_flat(acc, op == R64_OR && r64_is_empty(&a) ?
-				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
+	(void) r64_accumulator_set(acc);
+	combine_flat(acc, op, s);
 }

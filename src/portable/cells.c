@@ -16,7 +16,6 @@
 #include "cells.h"
 #include "container.h"
 
-#define MAX_CELLS	1024		/* 8 MB of bitsets */
 #define SLOTS		2048		/* of the hash table; a power of two */
 
 typedef struct cell
@@ -33,7 +32,7 @@ struct r64_cells
 	const r64_env *env;
 	uint32_t	n;
 	cell	   *last;			/* the one used last */
-	cell	   *cells[MAX_CELLS];
+	cell	   *cells[R64_MAX_CELLS];
 	uint16_t	slots[SLOTS];	/* hash table of 1 + position in cells */
 };
 
@@ -70,7 +69,7 @@ find_cell(r64_cells *cells, uint64_t prefix)
 		if (c->prefix == prefix)
 			return cells->last = c;
 	}
-	if (cells->n == MAX_CELLS)
+	if (cells->n == R64_MAX_CELLS)
 		return NULL;
 	c = cells->env->alloc(cells->env->arg, sizeof(cell));
 	memset(c, 0, sizeof(*c));

@@ -16,6 +16,8 @@
 #pragma GCC visibility push(hidden)
 #endif
 
+#define R64_MAX_CELLS	1024	/* 8 MB of bitsets */
+
 typedef struct r64_cells r64_cells;
 
 extern r64_cells *r64_cells_new(const r64_env *env);
