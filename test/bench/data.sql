@@ -16,8 +16,11 @@
  * random 64-bit, sequential, runs with gaps
  *				the two sets have half of their ids in common
  * dense		half of all integers of a range
+ *
+ * compressed: whether compression pays; the README says how one knows.
  */
-CREATE TABLE data_sets (name text PRIMARY KEY, a int, b int, expression text);
+CREATE TABLE data_sets (name text PRIMARY KEY, a int, b int, expression text,
+	compressed boolean NOT NULL DEFAULT false);
 INSERT INTO data_sets VALUES
 	('uniform', 1, 2, '(hash & 9223372036854775807) % 100000000'),
 	('snowflake', 3, 4,
@@ -31,6 +34,8 @@ INSERT INTO data_sets VALUES
 		'(i + side * n / 2) / 60 * 160 + (i + side * n / 2) % 60
 			+ (hashint8extended((i + side * n / 2) / 60, 3) & 31)'),
 	('dense', 13, 14, '2 * i + (hash & 1)');
+UPDATE data_sets SET compressed = true
+WHERE name IN ('snowflake', 'random 64-bit');
 
 -- The ids of one set, not sorted out and not in order.
 CREATE FUNCTION ids(name text, side int, n bigint) RETURNS SETOF bigint

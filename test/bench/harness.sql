@@ -48,7 +48,8 @@ CREATE TABLE statements (
 	UNIQUE (workload, data, system));
 
 CREATE TABLE times (
-	statement int NOT NULL REFERENCES statements, ms numeric NOT NULL);
+	statement int NOT NULL REFERENCES statements, round int NOT NULL,
+	ms numeric NOT NULL);
 
 /*
  * Lets a statement give its answer, brings what it reads into memory, and finds
@@ -84,8 +85,8 @@ BEGIN
 	END;
 END $$;
 
--- Takes one measurement.
-CREATE PROCEDURE take_time(statement_id int)
+-- Takes the measurement of a round.
+CREATE PROCEDURE take_time(statement_id int, round int)
 LANGUAGE plpgsql AS $$
 DECLARE
 	st statements;
@@ -106,7 +107,7 @@ BEGIN
 		END LOOP;
 		stop := clock_timestamp();
 		INSERT INTO times
-		VALUES (st.id, 1000 * extract(epoch FROM stop - start) / st.repeats);
+		VALUES (st.id, round, 1000 * extract(epoch FROM stop - start) / st.repeats);
 	EXCEPTION WHEN query_canceled THEN
 		UPDATE statements SET timed_out = true WHERE id = st.id;
 	END;

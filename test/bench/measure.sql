@@ -20,7 +20,7 @@ SELECT call
 FROM pending, LATERAL (
 	SELECT 0 AS round, format('CALL answer(%s)', id) AS call
 	UNION ALL
-	SELECT round, format('CALL take_time(%s)', id)
+	SELECT round, format('CALL take_time(%s, %s)', id, round)
 	FROM generate_series(1, :rounds) round) calls
 ORDER BY workload_id, round, id \gexec
 

@@ -19,10 +19,14 @@ LANGUAGE sql IMMUTABLE AS $$
 	SELECT '| ' || array_to_string(cells, ' | ', '-') || ' |'
 $$;
 
-SELECT format('PostgreSQL %s, work_mem %s, shared_buffers %s, jit %s, TOAST compression %s.',
+SELECT format('PostgreSQL %s, work_mem %s, shared_buffers %s, jit %s.',
 	current_setting('server_version'), current_setting('work_mem'),
-	current_setting('shared_buffers'), current_setting('jit'),
-	current_setting('default_toast_compression'));
+	current_setting('shared_buffers'), current_setting('jit'));
+SELECT format('roaring64 columns: %s where compression pays (%s), else STORAGE EXTERNAL, as'
+	' the peer''s type has it always.', current_setting('default_toast_compression'),
+	string_agg(name, ', ' ORDER BY a))
+FROM data_sets
+WHERE compressed;
 SELECT format('roaring64 %s; the peer is %s.', max(extversion) FILTER (WHERE extname = 'roaring64'),
 	coalesce('roaringbitmap64 of roaringbitmap '
 		|| max(extversion) FILTER (WHERE extname = 'roaringbitmap'), 'not here'))
@@ -42,21 +46,23 @@ SELECT format('Pairs of %s ids (large dense: %s), streams of %s ids, %s users wi
 \echo '"In memory" is the portable format itself.  Rows are those of a table'
 \echo 'with a primary key, whose index is counted.'
 \echo
-\echo '| data set | ids | roaring64 | with pglz | in memory | peer | bigint[] | rows |'
-\echo '|---|---:|---:|---:|---:|---:|---:|---:|'
+SELECT format('| data set | ids | roaring64 | with %s | with pglz | in memory | peer | bigint[] | rows |',
+	current_setting('default_toast_compression'));
+\echo '|---|---:|---:|---:|---:|---:|---:|---:|---:|'
 
 CREATE TEMPORARY TABLE sizes (
-	data text, ids bigint, roaring64 numeric, pglz numeric, plain numeric,
+	data text, ids bigint, roaring64 numeric, compressed numeric, pglz numeric, plain numeric,
 	peer numeric, "array" numeric, per_row numeric);
 INSERT INTO sizes
-SELECT name, roaring64_cardinality(r.s), pg_column_size(r.s), pg_column_size(p.s),
+SELECT name, roaring64_cardinality(r.s), pg_column_size(r.s), pg_column_size(c.s),
+	pg_column_size(p.s),
 	octet_length(r.s::bytea), NULL, pg_column_size(l.s),
 	(SELECT pg_total_relation_size('facts')::numeric / count(*) FROM facts)
 FROM data_sets JOIN sets_roaring64 r ON r.set = a
-	JOIN sets_pglz p USING (set) JOIN sets_array l USING (set)
+	JOIN sets_compressed c USING (set) JOIN sets_pglz p USING (set) JOIN sets_array l USING (set)
 ORDER BY a;
 INSERT INTO sizes
-SELECT 'users (all sets)', sum(roaring64_cardinality(s)), sum(pg_column_size(s)), NULL,
+SELECT 'users (all sets)', sum(roaring64_cardinality(s)), sum(pg_column_size(s)), NULL, NULL,
 	sum(octet_length(s::bytea)), NULL,
 	(SELECT :part * sum(pg_column_size(s)) FROM users_array),
 	(SELECT pg_total_relation_size('users_rows')::numeric / count(*) FROM users_rows)
@@ -70,7 +76,8 @@ WHERE data = 'users (all sets)';
 \endif
 
 SELECT pg_temp.line(data, to_char(ids, 'FM999,999,999'),
-	pg_temp.figure(roaring64 / ids), pg_temp.figure(pglz / ids),
+	pg_temp.figure(roaring64 / ids), pg_temp.figure(compressed / ids),
+	pg_temp.figure(pglz / ids),
 	pg_temp.figure(plain / ids), pg_temp.figure(peer / ids),
 	pg_temp.figure("array" / ids), pg_temp.figure(per_row))
 FROM sizes;
@@ -98,6 +105,26 @@ SELECT min(id) AS id, workload, data,
 FROM medians
 GROUP BY workload, data;
 
+-- How many times longer than roaring64 the others took: in each round, and of
+-- those the median, so that what slows a round down does not count.
+CREATE TEMPORARY TABLE ratios AS
+SELECT workload, data,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY ours / floor)::numeric AS floor,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY peer / ours)::numeric AS peer,
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY "array" / ours)::numeric AS "array",
+	percentile_cont(0.5) WITHIN GROUP (ORDER BY "rows" / ours)::numeric AS "rows"
+FROM (
+	SELECT workload, data,
+		max(ms * scale) FILTER (WHERE system = 'roaring64') AS ours,
+		max(ms * scale) FILTER (WHERE system = 'floor') AS floor,
+		max(ms * scale) FILTER (WHERE system = 'peer') AS peer,
+		max(ms * scale) FILTER (WHERE system = 'array') AS "array",
+		max(ms * scale) FILTER (WHERE system = 'rows') AS "rows"
+	FROM statements s JOIN times ON statement = s.id
+	WHERE NOT timed_out
+	GROUP BY workload, data, round) rounds
+GROUP BY workload, data;
+
 -- The time of a contestant, and what must be said of it.
 CREATE FUNCTION pg_temp.cell(system text, ms numeric, r results) RETURNS text
 LANGUAGE sql STABLE AS $$
@@ -111,23 +138,24 @@ $$;
 \echo
 SELECT format('Medians of %s, planning included.',
 	CASE WHEN :rounds = 1 THEN 'one round' ELSE :rounds || ' rounds, in turn' END);
-\echo '"x" is the time on its left divided by that of roaring64.  The floor'
-\echo 'reads the same input and does nothing with it but to decompress or count'
-\echo 'it; of "in memory", it is to copy both inputs.  "Times floor" is the time of'
-\echo 'roaring64 divided by it.  "Net x" compares what roaring64 and the peer take'
-\echo 'above the floor of each; left out where roaring64 is within 3 % of it.'
+\echo '"x" is how many times longer than roaring64 that took: the median of the'
+\echo 'ratios of each round.  The floor reads the same input and does nothing with'
+\echo 'it but to decompress or count it; of "in memory", it is to copy both inputs.'
+\echo '"Times floor" is how many times longer than it roaring64 took.  "Net x"'
+\echo 'compares what roaring64 and the peer take above the floor of each; left out'
+\echo 'where roaring64 is within 3 % of it.'
 \echo '"*": measured on a part and multiplied.'
 \echo
 \echo '| workload | data set | roaring64 | floor | times floor | peer | x | net x | bigint[] | x | rows | x |'
 \echo '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
 SELECT pg_temp.line(workload, data,
-	pg_temp.cell('roaring64', ours, r), pg_temp.figure(floor), pg_temp.figure(ours / floor),
-	pg_temp.cell('peer', peer, r), pg_temp.figure(peer / ours),
-	CASE WHEN peer IS NOT NULL AND workload NOT LIKE '% in memory' AND ours > floor * 1.03
-		THEN pg_temp.figure(greatest(peer - peer_floor, 0) / (ours - floor)) END,
-	pg_temp.cell('array', "array", r), pg_temp.figure("array" / ours),
-	pg_temp.cell('rows', "rows", r), pg_temp.figure("rows" / ours))
-FROM results r
+	pg_temp.cell('roaring64', ours, r), pg_temp.figure(r.floor), pg_temp.figure(x.floor),
+	pg_temp.cell('peer', r.peer, r), pg_temp.figure(x.peer),
+	CASE WHEN r.peer IS NOT NULL AND workload NOT LIKE '% in memory' AND ours > r.floor * 1.03
+		THEN pg_temp.figure(greatest(r.peer - peer_floor, 0) / (ours - r.floor)) END,
+	pg_temp.cell('array', r."array", r), pg_temp.figure(x."array"),
+	pg_temp.cell('rows', r."rows", r), pg_temp.figure(x."rows"))
+FROM results r LEFT JOIN ratios x USING (workload, data)
 ORDER BY id;
 
 /*
@@ -150,13 +178,13 @@ ORDER BY alone.id;
 /*
  * Where the peer is ahead.
  */
-SELECT EXISTS (SELECT FROM results WHERE peer < ours) AS any_slower \gset
+SELECT EXISTS (SELECT FROM ratios WHERE peer < 1) AS any_slower \gset
 \if :any_slower
 \echo
 \echo 'Slower than the peer:'
 \echo
-SELECT format('- %s, %s: %s', workload, data, pg_temp.figure(peer / ours))
-FROM results
-WHERE peer < ours
-ORDER BY peer / ours;
+SELECT format('- %s, %s: %s', workload, data, pg_temp.figure(peer))
+FROM ratios
+WHERE peer < 1
+ORDER BY peer;
 \endif

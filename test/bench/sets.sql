@@ -35,13 +35,26 @@ WHERE expression IS NULL \gexec
  */
 ALTER TABLE facts ADD PRIMARY KEY (set, id);
 
-CREATE TABLE sets_roaring64 AS
-SELECT set, roaring64_agg(id) AS s FROM facts GROUP BY set;
+-- Compressed where that pays; else stored as the peer's type stores always.
+CREATE TABLE sets_roaring64 (set int, s roaring64);
+INSERT INTO sets_roaring64
+SELECT set, roaring64_agg(id)
+FROM facts JOIN data_sets ON set IN (a, b)
+WHERE compressed
+GROUP BY set;
+ALTER TABLE sets_roaring64 ALTER s SET STORAGE EXTERNAL;
+INSERT INTO sets_roaring64
+SELECT set, roaring64_agg(id)
+FROM facts JOIN data_sets ON set IN (a, b)
+WHERE NOT compressed
+GROUP BY set;
 CREATE TABLE sets_array AS
 SELECT set, array_agg(id ORDER BY id) AS s FROM facts GROUP BY set;
 
--- Only to see what the default compression makes of them.
+-- Only to see what compression makes of each.
+CREATE TABLE sets_compressed (set int, s roaring64);
 CREATE TABLE sets_pglz (set int, s roaring64 COMPRESSION pglz);
+INSERT INTO sets_compressed SELECT set, s | '{}'::roaring64 FROM sets_roaring64;
 INSERT INTO sets_pglz SELECT set, s | '{}'::roaring64 FROM sets_roaring64;
 
 -- Large dense sets, which are measured in memory only.
@@ -59,9 +72,11 @@ CREATE TABLE collections (name text PRIMARY KEY, part int, few int);
 INSERT INTO collections VALUES ('users', :part, :users / :part);
 INSERT INTO collections SELECT name, 1, max(set) FROM realdata GROUP BY name;
 
-CREATE TABLE users_roaring64 AS
-SELECT u AS set,
-	roaring64_agg((hashint8extended(i, u) & 9223372036854775807) % 20000) AS s
+CREATE TABLE users_roaring64 (set int, s roaring64);
+ALTER TABLE users_roaring64 ALTER s SET STORAGE EXTERNAL;
+INSERT INTO users_roaring64
+SELECT u,
+	roaring64_agg((hashint8extended(i, u) & 9223372036854775807) % 20000)
 FROM generate_series(1, :users) u, generate_series(1::bigint, 1887) i
 GROUP BY u;
 CREATE TABLE users_rows AS
