@@ -3,22 +3,30 @@
  * argument.c
  *	  An argument as a set, detoasted and indexed once if it comes again.
  *
- * A plan can hand the same value to a function row after row: a constant, or a
- * column of the outer side of a join.  To detoast it every time can cost a
- * thousand times what the function does with it.  So each call site remembers,
- * in fn_extra, what it got last for either argument.
+ * A plan can hand the same value to a function row after row: a constant, a
+ * parameter, or a column of the outer side of a join.  To detoast it every time
+ * can cost a thousand times what the function does with it.  So each call site
+ * remembers, in fn_extra, what it got last for either argument.
  *
- * Two values are known to be the same without looking at their bytes if the
- * expression is a constant, or if both are pointers to the same TOAST value:
- * such a value is never changed in place, an update writes another one.  (Its
- * OID could be given to another value only after it was vacuumed away and four
- * billion OIDs later, within one execution.)  Any other datum is just memory,
- * which may hold another value the next time at the same address; that is
- * never taken from here.
+ * Two values are known to be the same
  *
- * The first time nothing is kept, so a scan over many values pays nothing; the
- * second time in a row the value is, with an index of its buckets.  At most
- * one value per argument is kept, as long as the plan is.
+ * - if the expression is a constant, or a parameter of the query being run;
+ *
+ * - if both are pointers to the same TOAST value: it is never changed in place,
+ *   an update writes another one.  (Its OID could be given to another value
+ *   only after it was vacuumed away and four billion OIDs later, within one
+ *   execution.)
+ *
+ * - if their bytes are the same, which is worth finding out if the value is
+ *   compressed, as it is small then (large ones are out of line); or if it has
+ *   many buckets, as passing them one by one takes longer than to compare them.
+ *
+ * An address says nothing, it may hold another value the next time.
+ *
+ * The first time only the first bytes are remembered, so that a scan over many
+ * values pays nothing; the second time in a row the value is kept, with an
+ * index of its buckets.  At most one value per argument is kept, as long as the
+ * plan is.
  *
  * src/type/argument.c
  *
@@ -28,6 +36,7 @@
 
 #include "access/detoast.h"
 #include "nodes/primnodes.h"
+#include "utils/memutils.h"
 
 #include "roaring64.h"
 
@@ -40,12 +49,24 @@
  */
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
 
+/*
+ * Values whose bytes are compared: at most so long, which a processor's cache
+ * has room for, and of at least so many buckets unless compressed.
+ */
+#define MAX_COMPARED	(256 * 1024)
+#define MIN_BUCKETS		16
+
+/* A TOAST pointer is shorter than this. */
+#define HEAD_SIZE		32
+
 typedef struct KeptArgument
 {
-	bool		is_constant;
-	bool		seen;			/* the last value was this one */
+	bool		is_stable;		/* the same in every call */
+	bool		seen;			/* the last value began with head */
 	bool		kept;			/* and it is in set */
-	struct varatt_external pointer; /* which TOAST value, unless constant */
+	Size		size;			/* of the last datum, head included */
+	char		head[HEAD_SIZE];
+	struct varlena *bytes;		/* the datum, if it is longer than head */
 	struct varlena *copy;		/* what was detoasted, or NULL */
 	r64_set		set;
 } KeptArgument;
@@ -73,6 +94,32 @@ roaring64_argument_expression(FmgrInfo *flinfo, int argno)
 	return argno < list_length(args) ? list_nth(args, argno) : NULL;
 }
 
+/*
+ * Whether an expression has the same value in all calls of flinfo.
+ *
+ * A parameter of a query has, while the query runs.  PL/pgSQL also evaluates
+ * expressions without running a query, again and again while its variables,
+ * which are parameters to it, change.  These it prepares in a context of its
+ * transaction or of the block; those of a query are in a context that lies in
+ * that of its portal or of SPI's execution.
+ */
+static bool
+is_stable(FmgrInfo *flinfo, Node *expr)
+{
+	MemoryContext parent;
+
+	if (expr == NULL)
+		return false;
+	if (IsA(expr, Const))
+		return true;
+	if (!IsA(expr, Param) || ((Param *) expr)->paramkind != PARAM_EXTERN)
+		return false;
+	parent = MemoryContextGetParent(flinfo->fn_mcxt);
+	return parent != NULL &&
+		(strcmp(parent->name, "PortalContext") == 0 ||
+		 strcmp(parent->name, "SPI Exec") == 0);
+}
+
 static CallSite *
 get_call_site(FmgrInfo *flinfo)
 {
@@ -82,11 +129,8 @@ get_call_site(FmgrInfo *flinfo)
 	{
 		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 		for (int i = 0; i < MAX_SETS; i++)
-		{
-			Node	   *expr = roaring64_argument_expression(flinfo, i);
-
-			site->arg[i].is_constant = expr != NULL && IsA(expr, Const);
-		}
+			site->arg[i].is_stable =
+				is_stable(flinfo, roaring64_argument_expression(flinfo, i));
 		flinfo->fn_extra = site;
 	}
 	return site;
@@ -99,7 +143,9 @@ forget(KeptArgument *arg)
 		r64_close(&arg->set);
 	if (arg->copy != NULL)
 		pfree(arg->copy);
-	arg->copy = NULL;
+	if (arg->bytes != NULL)
+		pfree(arg->bytes);
+	arg->copy = arg->bytes = NULL;
 	arg->seen = arg->kept = false;
 }
 
@@ -108,8 +154,12 @@ static void
 keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	struct varlena *flat = pg_detoast_datum_packed(value);
+	struct varlena *flat;
 
+	if (!arg->is_stable && arg->size > HEAD_SIZE)
+		value = arg->bytes = (struct varlena *)
+			memcpy(palloc(arg->size), value, arg->size);
+	flat = pg_detoast_datum_packed(value);
 	if (flat != value)
 		arg->copy = flat;
 	arg->set = roaring64_view(flat);
@@ -118,18 +168,47 @@ keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Whether a TOAST pointer is the one that came last. */
+/* Whether it is worth finding out if a value is the one that came last. */
 static bool
-is_same(const KeptArgument *arg, const struct varatt_external *pointer)
+is_comparable(struct varlena *value)
 {
-	return arg->seen && memcmp(pointer, &arg->pointer, sizeof(*pointer)) == 0;
+	uint64		buckets;
+
+	if (VARATT_IS_EXTERNAL(value))
+		return VARATT_IS_EXTERNAL_ONDISK(value);
+	if (VARSIZE_ANY(value) > MAX_COMPARED)
+		return false;
+	if (VARATT_IS_COMPRESSED(value))
+		return true;
+	if (VARSIZE_ANY_EXHDR(value) < sizeof(buckets))
+		return false;
+
+	/* the format begins with their number */
+	memcpy(&buckets, VARDATA_ANY(value), sizeof(buckets));
+	return buckets >= MIN_BUCKETS;
+}
+
+/*
+ * Whether a value is the one that came last, as far as that was remembered: all
+ * of its bytes, if it is kept.
+ */
+static bool
+is_same(const KeptArgument *arg, struct varlena *value)
+{
+	Size		size = VARSIZE_ANY(value);
+
+	if (!arg->seen || size != arg->size ||
+		memcmp(value, arg->head, Min(size, HEAD_SIZE)) != 0)
+		return false;
+	return arg->bytes == NULL || memcmp(value, arg->bytes, size) == 0;
 }
 
 static void
-remember(KeptArgument *arg, const struct varatt_external *pointer)
+remember(KeptArgument *arg, struct varlena *value)
 {
 	forget(arg);
-	arg->pointer = *pointer;
+	arg->size = VARSIZE_ANY(value);
+	memcpy(arg->head, value, Min(arg->size, HEAD_SIZE));
 	arg->seen = true;
 }
 
@@ -162,7 +241,7 @@ roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
 		return false;
 	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-	if (is_same(arg, &pointer))
+	if (is_same(arg, value))
 		return false;
 
 	*source = (ToastSource) {
@@ -177,7 +256,7 @@ roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 	if (r64_source_buckets(&source->source) >
 		source->source.size / SLICE_MIN_BUCKET_SIZE)
 		return false;
-	remember(arg, &pointer);
+	remember(arg, value);
 	return true;
 }
 
@@ -195,26 +274,14 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 		return local;
 	}
 	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-	if (!arg->is_constant)
+	if (!arg->is_stable && !is_comparable(value))
 	{
-		struct varatt_external pointer;
-
-		if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		{
-			*local = DatumGetRoaring64(datum);
-			return local;
-		}
-		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		if (!is_same(arg, &pointer))
-		{
-			remember(arg, &pointer);
-			*local = DatumGetRoaring64(datum);
-			return local;
-		}
+		*local = DatumGetRoaring64(datum);
+		return local;
 	}
-	else if (!arg->seen)
+	if (arg->is_stable ? !arg->seen : !is_same(arg, value))
 	{
-		arg->seen = true;
+		remember(arg, value);
 		*local = DatumGetRoaring64(datum);
 		return local;
 	}

@@ -136,3 +136,77 @@ FROM (SELECT k, s, e FROM generate_series(4, 100, 5) e, kept_plain
 GROUP BY k;
 
 DROP TABLE kept, kept_plain, probe;
+
+-- Values that are no TOAST pointers are told apart by their bytes: here sets of
+-- 40 buckets, alike in size and but for their last element
+CREATE FUNCTION alike(last bigint) RETURNS roaring64 LANGUAGE sql IMMUTABLE AS
+$$ SELECT roaring64_agg(i << 32) | ((40::bigint << 32) + last)
+   FROM generate_series(1::bigint, 39) i $$;
+CREATE TABLE alike AS
+SELECT i, alike(i / 3 % 2) AS s, i / 3 % 2 AS last FROM generate_series(0, 29) i;
+-- in memory, from a subquery that is run anew for each row
+SELECT count(*) AS rows,
+	count(*) FILTER (WHERE ((40::bigint << 32) + p <@ s) <> (p = last)) AS wrong
+FROM generate_series(0, 1) p,
+	(SELECT s - '{1}'::roaring64 AS s, last FROM alike OFFSET 0) a;
+SELECT count(*) AS rows,
+	count(*) FILTER (WHERE found <> (p = last)) AS wrong
+FROM (SELECT p, last, (SELECT (40::bigint << 32) + p <@ roaring64_or_agg(i.s)
+		FROM alike i WHERE i.i = o.i) AS found
+	FROM alike o, generate_series(0, 1) p) x;
+-- compressed within the row
+CREATE TABLE alike_inside (i int, s roaring64, last int);
+INSERT INTO alike_inside
+SELECT i, s | roaring64_agg(j << 32), last
+FROM alike, generate_series(41::bigint, 140) j GROUP BY i, s, last;
+SELECT bool_and(pg_column_size(s) < octet_length(s::bytea) / 2) AS compressed,
+	count(*) AS rows,
+	count(*) FILTER (WHERE ((40::bigint << 32) + p <@ s) <> (p = last)) AS wrong
+FROM generate_series(0, 1) p, (SELECT * FROM alike_inside ORDER BY i OFFSET 0) a;
+
+-- a parameter is one value as long as the query runs; a variable of PL/pgSQL is
+-- a parameter too where no query is run
+SET plan_cache_mode = force_generic_plan;
+PREPARE among(roaring64) AS
+	SELECT count(*) FROM generate_series(0, 9) p WHERE (40::bigint << 32) + p <@ $1;
+EXECUTE among(alike(3));
+EXECUTE among(alike(3) | alike(7));
+RESET plan_cache_mode;
+CREATE FUNCTION count_alike(s roaring64) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	SELECT count(*) INTO n FROM generate_series(0, 9) p
+	WHERE (40::bigint << 32) + p <@ s;
+	RETURN n;
+END $$;
+SELECT sum(count_alike(alike(p))) AS in_range FROM generate_series(5, 14) p;
+CREATE FUNCTION count_wrong() RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	s roaring64;
+	wrong int := 0;
+BEGIN
+	FOR i IN 0 .. 999 LOOP
+		s := alike(i / 3 % 2);
+		IF ((40::bigint << 32) + 1 <@ s) <> (i / 3 % 2 = 1) THEN
+			wrong := wrong + 1;
+		END IF;
+	END LOOP;
+	RETURN wrong;
+END $$;
+SELECT count_wrong() AS wrong;
+DO $$
+DECLARE
+	s roaring64;
+	wrong int := 0;
+BEGIN
+	FOR i IN 0 .. 999 LOOP
+		s := alike(i / 3 % 2);
+		IF ((40::bigint << 32) + 1 <@ s) <> (i / 3 % 2 = 1) THEN
+			wrong := wrong + 1;
+		END IF;
+	END LOOP;
+	RAISE NOTICE 'wrong: %', wrong;
+END $$;
+DROP FUNCTION alike, count_alike, count_wrong;
+DROP TABLE alike, alike_inside;
