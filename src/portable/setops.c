@@ -329,6 +329,60 @@ combine_tiny(const operation *op, r64_writer *w,
 }
 
 /*
+ * An array and a single value, which is what adding or removing one id comes
+ * to: a search and two copies.  For operations that keep the rest of the array.
+ * No kernel sees the array, so its order need not be checked.
+ */
+static void
+combine_single(const operation *op, r64_writer *w,
+			   const r64_container *a, uint16_t value)
+{
+	r64_values	scratch;
+	r64_values	result;
+	array_container_t x = r64_array_unchecked(a, &scratch);
+	uint32_t	pos = 0;
+	uint32_t	end = a->card;
+	uint32_t	n;
+	bool		found;
+
+	while (pos < end)
+	{
+		uint32_t	middle = (pos + end) / 2;
+
+		if (x.array[middle] < value)
+			pos = middle + 1;
+		else
+			end = middle;
+	}
+	found = pos < a->card && x.array[pos] == value;
+
+	memcpy(result.v, x.array, 2 * (size_t) pos);
+	n = pos;
+	if (found ? op->keep_both : op->keep_b)
+		result.v[n++] = value;
+	pos += found;
+	memcpy(result.v + n, x.array + pos, 2 * (size_t) (a->card - pos));
+	n += a->card - pos;
+	r64_writer_array(w, a->key, result.v, n);
+}
+
+/* Two arrays, if they are such that combine_single does; false if not. */
+static inline bool
+combine_if_single(const operation *op, r64_writer *w,
+				  const r64_container *a, const r64_container *b)
+{
+	if (!op->keep_a)
+		return false;
+	if (b->card == 1 && a->card < R64_ARRAY_MAX)
+		combine_single(op, w, a, r64_load16(b->data));
+	else if (op->keep_b && a->card == 1 && b->card < R64_ARRAY_MAX)
+		combine_single(op, w, b, r64_load16(a->data));
+	else
+		return false;
+	return true;
+}
+
+/*
  * How many containers a merged bucket can have, for the header's room.  A
  * close bound saves moving the containers, but finding the number of common
  * keys costs a pass over them: worth it where containers are large.
@@ -400,11 +454,10 @@ merge_buckets(const operation *op, r64_writer *w,
 			if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
 				x.card + y.card <= TINY)
 				combine_tiny(op, w, &x, &y);
-			else
-			{
+			else if (x.type != R64_ARRAY || y.type != R64_ARRAY ||
+					 !combine_if_single(op, w, &x, &y))
 				combine_containers(op, w, &x, &y);
-				r64_poll_every(env, i, 63);
-			}
+			r64_poll_every(env, i, 63);
 		}
 	}
 	if (op->keep_a && i < a->n)

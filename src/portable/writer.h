@@ -154,8 +154,9 @@ extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
 									r64_run_list *scratch);
 
 /*
- * The same, unchecked, for kernels that only count: where the values are not
- * in order they count wrongly, within the bounds of what they were given.
+ * The same, unchecked, for what works on any values, and for kernels that only
+ * count: where the values are not in order they count wrongly, within the
+ * bounds of what they were given.
  */
 extern array_container_t r64_array_unchecked(const r64_container *c,
 											 r64_values *scratch);
