@@ -14,6 +14,7 @@
 #include "catalog/namespace.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/varlena.h"
@@ -35,7 +36,7 @@ is_bucket_width(const char *expression, DelayTable *delay)
 	FmgrInfo	function;
 	Const	   *bits;
 
-	if (!IsA(node, OpExpr))
+	if (!IsA(node, OpExpr) || get_opcode(((OpExpr *) node)->opno) != F_INT8EQ)
 		return false;
 	sides = ((OpExpr *) node)->args;
 	if (list_length(sides) != 2 || !IsA(linitial(sides), Var) ||

@@ -65,6 +65,10 @@ TABLE delayed ORDER BY bucket;
 SELECT entry FROM roaring64_delay_take('delayed', 9999) LIMIT 1;
 SELECT count(*) FROM delayed;
 
+-- in a select list
+SELECT roaring64_delay_add('delayed', ARRAY[1, 1], ARRAY[1, 2], ARRAY[0, 0]);
+SELECT 'message', roaring64_delay_take('delayed', 0);
+
 -- NULLs: no table, time or limit
 SELECT roaring64_delay_add('delayed', 1, 1, NULL::bigint), roaring64_delay_add(NULL, 1, 1, 1);
 SELECT roaring64_delay_add('delayed', 1, 1, 0);
@@ -254,7 +258,9 @@ SELECT roaring64_delay_create('a.b.c');
 SELECT roaring64_delay_create('not a name');
 SELECT roaring64_delay_create('bits', -1);
 SELECT roaring64_delay_create('bits', 64);
-CREATE TABLE ordinary (bucket bigint, ledger bigint, entries roaring64, CHECK (bucket = roaring64_time_bucket(bucket + 0, 10)), CHECK (bucket > 0));
+CREATE TABLE ordinary (bucket bigint, ledger bigint, entries roaring64,
+					   CHECK (bucket = roaring64_time_bucket(bucket + 0, 10)), CHECK (bucket > 0), CHECK (bucket = roaring64_snowflake_fold(bucket)),
+					   CHECK (bucket >= roaring64_time_bucket(bucket, 10)), CHECK (roaring64_is_empty(entries)));
 SELECT roaring64_delay_add('ordinary', 1, 1, 1);
 SELECT roaring64_delay_drop('ordinary');
 SELECT roaring64_delay_add('missing', 1, 1, 1);
