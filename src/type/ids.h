@@ -16,6 +16,11 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
+/* ids.c: as it is called by SQL; also what a constraint is recognised by. */
+extern PGDLLEXPORT Datum roaring64_time_bucket(PG_FUNCTION_ARGS);
+
 /* The low bits as a mask; an error if bits is not 0 to 63. */
 static inline uint64
 roaring64_low_bits(int32 bits)

@@ -12,7 +12,9 @@ CREATE TEMP VIEW members AS
 	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
 CREATE TEMP VIEW functions AS
-	SELECT p.* FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
+	SELECT p.*, 'regclass'::regtype = ANY (array_append(proargtypes::oid[], prorettype))
+			OR prorettype = 'trigger'::regtype AS on_tables
+	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS
 	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
 
@@ -27,11 +29,13 @@ WHERE obj_description(objid, class::text) IS NULL
 	AND class IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
 				  'pg_cast'::regclass, 'pg_opclass'::regclass)
 	AND NOT (class = 'pg_type'::regclass AND objid = 'roaring64[]'::regtype);
--- not safe in parallel plans
-SELECT oid::regprocedure FROM functions WHERE proparallel <> 's';
--- volatile, or stable without reason
+-- not safe in parallel plans, though it writes nothing, or the other way round;
+-- what reads a table that may be a temporary one is restricted
 SELECT oid::regprocedure FROM functions
-WHERE provolatile <> 'i' AND proname NOT IN
+WHERE (proparallel = 'u') <> (provolatile = 'v') OR (proparallel = 'r' AND NOT on_tables);
+-- volatile, or stable without reason, as it is no helper that works on tables
+SELECT oid::regprocedure FROM functions
+WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
 -- a name without the prefix
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
@@ -43,7 +47,7 @@ WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	AND replace(replace(prosrc, '_element_', '_'), '_range_', '_') <> proname;
 -- rows without an estimate of their own
 SELECT oid::regprocedure FROM functions
-WHERE proretset AND (prorows <= 1 OR prosupport = 0);
+WHERE proretset AND (prorows <= 1 OR (prosupport = 0 AND NOT on_tables));
 
 -- a commutator that does not point back, or compares in the wrong direction
 SELECT a.oid::regoperator, b.oid::regoperator

@@ -1,0 +1,220 @@
+# 030_delay_takers.pl
+#	  Eight takers at once, killed or not, get every message once.
+#
+# Takers note what they took in a table, in the transaction in which they took
+# it: so a message that is in the table was delivered, and the primary key
+# refuses one that was delivered twice.  Meanwhile messages are added, one by
+# one and in batches, and some of them cancelled.  Then the server is killed
+# with SIGKILL under the same load, again and again, ROARING64_TEST_DELAY_KILLS
+# times or 3; and at last a standby is promoted.
+
+use strict;
+use warnings FATAL => 'all';
+
+use IPC::Run;
+use Time::HiRes qw(usleep);
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $takers = 8;
+my $kills = $ENV{ROARING64_TEST_DELAY_KILLS} || 3;
+
+my $node = PostgreSQL::Test::Cluster->new('delay');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', "restart_after_crash = off\nmax_connections = 30");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION roaring64;
+	SELECT roaring64_delay_create('delayed', 8);
+	CREATE TABLE taken (ledger bigint, entry bigint, bucket bigint,
+		taker int, n bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (ledger, entry));
+	CREATE TABLE added (ledger bigint, entry bigint, due bigint, PRIMARY KEY (ledger, entry));
+	CREATE TABLE cancelled (ledger bigint, entry bigint, PRIMARY KEY (ledger, entry));
+
+	-- takes in transactions of up to "most" messages until there are none and no
+	-- more come, or for ever if they do; one in ten is rolled back
+	CREATE TABLE come (more boolean);
+	INSERT INTO come VALUES (false);
+	CREATE PROCEDURE take(me int, most int) LANGUAGE plpgsql AS $$
+	DECLARE
+		found bigint := 1;
+		more boolean := true;
+	BEGIN
+		WHILE more OR found > 0 LOOP
+			SELECT c.more INTO more FROM come AS c;
+			INSERT INTO taken (ledger, entry, bucket, taker)
+			SELECT ledger, entry, bucket, me
+			FROM roaring64_delay_take('delayed', 9223372036854775807, (1 + random() * most)::bigint);
+			GET DIAGNOSTICS found = ROW_COUNT;
+			IF random() < 0.1 THEN
+				ROLLBACK;
+				found := 1;
+			ELSE
+				COMMIT;
+			END IF;
+			-- what another one holds may yet come back
+			IF found = 0 AND roaring64_delay_count('delayed') > 0 THEN
+				PERFORM pg_sleep(0.002);
+				found := 1;
+			END IF;
+		END LOOP;
+	END $$;
+
+	-- adds batches, and single messages, and cancels some of those at once
+	CREATE PROCEDURE add(first_ledger int, batches int) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR l IN first_ledger .. first_ledger + batches - 1 LOOP
+			INSERT INTO added SELECT l, e, (random() * 20000)::bigint FROM generate_series(1, 100) AS e;
+			PERFORM roaring64_delay_add('delayed', array_agg(ledger), array_agg(entry), array_agg(due))
+			FROM added WHERE ledger = l;
+			COMMIT;
+			INSERT INTO added VALUES (l, 101, (random() * 20000)::bigint);
+			PERFORM roaring64_delay_add('delayed', ledger, entry, due) FROM added WHERE ledger = l AND entry = 101;
+			COMMIT;
+			INSERT INTO cancelled
+			SELECT ledger, entry FROM (SELECT * FROM added WHERE ledger = l AND entry % 10 = 0 ORDER BY due >> 8) AS a
+			WHERE roaring64_delay_cancel('delayed', ledger, entry, due);
+			COMMIT;
+		END LOOP;
+	END $$;
+});
+
+my @sessions;
+
+# Starts a psql; what it prints is of interest only if it fails.
+sub start_session
+{
+	my ($statement) = @_;
+	my %session = (out => '');
+
+	$session{run} = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', $statement ],
+		'<', \undef, '>', \$session{out}, '2>&1');
+	push @sessions, \%session;
+	return \%session;
+}
+
+sub finish
+{
+	my ($session) = @_;
+
+	return IPC::Run::finish($session->{run}) ? '' : "failed: $session->{out}";
+}
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+# Every message that was added is in one of three places, and no other is.
+my $accounts = q{
+	SELECT count(*) FROM (
+		SELECT ledger, entry FROM added
+		EXCEPT ALL
+		(SELECT ledger, entry FROM taken
+		 UNION ALL SELECT ledger, entry FROM cancelled
+		 UNION ALL SELECT ledger, e FROM delayed, roaring64_elements(entries) AS e)) AS t
+	UNION ALL
+	SELECT count(*) FROM (
+		(SELECT ledger, entry FROM taken
+		 UNION ALL SELECT ledger, entry FROM cancelled
+		 UNION ALL SELECT ledger, e FROM delayed, roaring64_elements(entries) AS e)
+		EXCEPT ALL
+		SELECT ledger, entry FROM added) AS t};
+
+#
+# Eight takers of what is there
+#
+value(q{CALL add(1, 200)});
+value(q{TRUNCATE cancelled, added; DELETE FROM delayed});
+value(q{INSERT INTO added SELECT l, e, l * 40 + e FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
+value(q{SELECT roaring64_delay_add('delayed', array_agg(ledger), array_agg(entry), array_agg(due)) FROM added});
+my @all = map { start_session("CALL take($_, 200)") } 1 .. $takers;
+is(join('', map { finish($_) } @all), '', 'eight takers at once end without an error');
+is(value($accounts), "0\n0", 'each message was taken once');
+is(value(q{SELECT count(*) FROM taken}), '50000', '... and all of them');
+cmp_ok(value(q{SELECT count(DISTINCT taker) FROM taken}), '>', 3, '... by several takers');
+is( value(
+		q{SELECT count(*) FROM (
+			SELECT bucket >= lag(bucket) OVER (PARTITION BY taker, xmin::text ORDER BY n) AS ascending FROM taken) AS t
+		WHERE NOT ascending}),
+	'0', 'each take was in the order of buckets');
+
+#
+# The same while messages come and are cancelled
+#
+value(q{TRUNCATE taken, added, cancelled; UPDATE come SET more = true});
+@all = map { start_session("CALL take($_, 50)") } 1 .. $takers;
+my @adders = map { start_session("CALL add($_ * 1000, 100)") } 1 .. 2;
+is(join('', map { finish($_) } @adders), '', 'messages can be added and cancelled while others are taken');
+value(q{UPDATE come SET more = false});
+is(join('', map { finish($_) } @all), '', 'takers end without an error');
+is(value($accounts), "0\n0", 'each message was taken or cancelled, once');
+is(value(q{SELECT count(*) FROM delayed}), '0', '... and nothing is left over');
+cmp_ok(value(q{SELECT count(*) FROM cancelled}), '>', 0, '... some were cancelled');
+
+#
+# Killed
+#
+value(q{UPDATE come SET more = true});
+for my $kill (1 .. $kills)
+{
+	@all = map { start_session("CALL take($_, 20)") } 1 .. $takers;
+	@adders = map { start_session("CALL add($kill * 100000 + $_ * 10000, 10000)") } 1 .. 2;
+	my $before = value(q{SELECT count(*) FROM taken});
+	usleep(300_000 + int(rand(500_000)));
+	cmp_ok(value(q{SELECT count(*) FROM taken}), '>', $before, "kill $kill: there is work being done");
+	# backends that are at work would not notice that their parent is gone
+	my @backends = split /\n/, value(q{SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()});
+	$node->kill9;
+	kill 9, @backends;
+	finish($_) for @all, @adders;
+	# the shared memory goes with the last of them
+	for (1 .. 100)
+	{
+		last if $node->start(fail_ok => 1);
+		$node->stop('fast', fail_ok => 1);
+		usleep(100_000);
+	}
+	is(value($accounts), "0\n0", "kill $kill: no message is lost, and none is there twice");
+}
+
+#
+# A standby knows all of it, and goes on when promoted
+#
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('delay_standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+value(q{CALL add(5000000, 20)});
+$node->wait_for_catchup($standby);
+is( $standby->safe_psql('postgres', q{SELECT roaring64_delay_count('delayed') || ' ' || coalesce(roaring64_delay_next_due('delayed')::text, 'none')}),
+	value(q{SELECT roaring64_delay_count('delayed') || ' ' || coalesce(roaring64_delay_next_due('delayed')::text, 'none')}),
+	'a standby counts the same');
+$node->stop('immediate');
+$standby->promote;
+$node = $standby;
+value(q{UPDATE come SET more = false});
+@all = map { start_session("CALL take($_, 500)") } 1 .. $takers;
+is(join('', map { finish($_) } @all), '', 'takers go on after a promotion');
+is(value($accounts), "0\n0", '... and each message has been taken or cancelled, once');
+is(value(q{SELECT count(*) FROM delayed}), '0', '... and nothing is left over');
+
+#
+# Dump and restore
+#
+value(q{CALL add(6000000, 5)});
+my $dump = "$PostgreSQL::Test::Utils::tmp_check/delayed.sql";
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'delayed', '-t', 'added', '-f', $dump ], 'a dump');
+$node->safe_psql('postgres', 'CREATE DATABASE copy');
+$node->safe_psql('copy', 'CREATE EXTENSION roaring64');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ], '... is restored');
+my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, ledger)) FROM delayed AS d};
+is($node->safe_psql('copy', $content), value($content), '... with the same messages');
+is( $node->safe_psql('copy', q{
+		SELECT roaring64_delay_add('delayed', 1, 1, 1000);
+		SELECT ledger, bucket FROM delayed WHERE ledger = 1}),
+	"t\n1|768", '... and the same width of buckets');
+
+$node->stop;
+done_testing();
