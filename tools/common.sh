@@ -36,3 +36,21 @@ find_pg_config()
 	done
 	return 1
 }
+
+# Prints the address of Debian's archive, as this machine knows it.  The security
+# archive and other people's do not carry other releases.
+debian_archive()
+{
+	local codename
+
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	apt-get indextargets --format \
+		'$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(CODENAME)|$(REPO_URI)' \
+		'Created-By: Packages' |
+		awk -F '|' -v codename="$codename" '
+			$1 == "Debian" && $2 == "Debian" && $3 == "main" {
+				if ($4 == codename) { print $5; found = 1; exit }
+				if (other == "") other = $5
+			}
+			END { if (!found && other != "") print other }'
+}

@@ -112,8 +112,9 @@ extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   Oid set_type, r64_set *set);
 
 /*
- * setstats.c: how many elements an expression of type set_type has: that of a
- * constant, or the average of a column; -1 if unknown.  root may be NULL.
+ * setstats.c: how many elements an expression of type set_type has: those of a
+ * constant, the average of a column, or what a subquery collects; -1 if
+ * unknown.  root may be NULL.
  */
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
 											 Oid set_type);

@@ -31,15 +31,18 @@ SELECT format('roaring64 %s; the peer is %s.', max(extversion) FILTER (WHERE ext
 	coalesce('roaringbitmap64 of roaringbitmap '
 		|| max(extversion) FILTER (WHERE extname = 'roaringbitmap'), 'not here'))
 FROM pg_extension;
+\if :sets
 SELECT format('Pairs of %s ids (large dense: %s), streams of %s ids, %s users with about'
 	' 1,800 of 20,000 ids each, %s rows to filter and to build from in parallel.',
 	to_char(:ids, 'FM999,999,999'), to_char(:large_ids, 'FM999,999,999'),
 	to_char(:stream, 'FM999,999,999'), to_char(:users, 'FM999,999,999'),
 	to_char(:rows, 'FM999,999,999'));
+\endif
 
 /*
  * Sizes.
  */
+\if :sets
 \echo
 \echo '### Stored bytes an id'
 \echo
@@ -81,6 +84,21 @@ SELECT pg_temp.line(data, to_char(ids, 'FM999,999,999'),
 	pg_temp.figure(plain / ids), pg_temp.figure(peer / ids),
 	pg_temp.figure("array" / ids), pg_temp.figure(per_row))
 FROM sizes;
+\endif
+
+SELECT to_regclass('tags_roaring64_gin') IS NOT NULL AS tags \gset
+\if :tags
+\echo
+\echo '### Bytes of a GIN index'
+\echo
+SELECT format('%s sets with %s ids in all: %s; gin__int_ops on integer[]: %s (x %s).',
+	to_char(sets, 'FM999,999,999'), to_char(ids, 'FM999,999,999'), to_char(ours, 'FM999,999,999,999'),
+	coalesce(to_char(other, 'FM999,999,999,999'), '-'), pg_temp.figure(other::numeric / ours))
+FROM (SELECT count(*) AS sets, sum(roaring64_cardinality(ids)) AS ids,
+		pg_relation_size('tags_roaring64_gin') AS ours,
+		pg_relation_size(to_regclass('tags_array_gin')) AS other
+	  FROM tags_roaring64) sizes;
+\endif
 
 /*
  * Times.

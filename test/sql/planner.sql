@@ -24,6 +24,16 @@ BEGIN
 	END IF;
 	RETURN format('no: %s estimated, %s found', estimate, actual);
 END $$;
+-- the plan of a query with a subquery, as the servers to 16 name its result
+CREATE FUNCTION plan_of(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		RETURN NEXT replace(replace(line, '(InitPlan 1).col1', '$0'), ' (returns $0)', '');
+	END LOOP;
+END $$;
 -- whether a query gives the same with and without indexes
 CREATE FUNCTION same_without_index(query text) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -77,6 +87,13 @@ SELECT e, within(2, format('SELECT FROM tagged WHERE tags @> %s::bigint', e))
 FROM unnest(ARRAY[0, 1, 2, 5, 10]) e;
 SELECT within(2, 'SELECT FROM tagged WHERE 3::bigint <@ tags');
 SELECT within(2, 'SELECT FROM tagged WHERE roaring64_contains(tags, 3)');
+-- every tenth of those that the statistics name
+SELECT count(*) FILTER (WHERE w = 'yes') AS good, count(*) FILTER (WHERE w <> 'yes') AS bad
+FROM (SELECT e, row_number() OVER (ORDER BY e) AS n FROM pg_stats,
+		unnest(most_common_elems::text::bigint[]) e
+	  WHERE tablename = 'tagged' AND attname = 'tags') s,
+	within(2, format('SELECT FROM tagged WHERE tags @> %s::bigint', e)) w
+WHERE n % 10 = 0;
 -- the others, and those that are not there, within a factor of 10
 SELECT count(*) FILTER (WHERE w = 'yes') AS good, count(*) FILTER (WHERE w <> 'yes') AS bad
 FROM generate_series(50, 5500, 50) e,
@@ -184,9 +201,9 @@ EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ int8range(100, 200)::roar
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{100,101,104}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (int8range(1000, 10000)::roaring64 - 1001) AND sender = 3 AND id < 2000;
--- not for half of the table
-EXPLAIN (COSTS OFF) SELECT * FROM messages
-WHERE id <@ (SELECT roaring64_agg(i * 4) FROM generate_series(1, 10000) i);
+-- a set from a subquery, and not for half of the table
+SELECT plan_of('SELECT * FROM messages
+	WHERE id <@ (SELECT roaring64_agg(i * 4) FROM generate_series(1, 10000) i)');
 DO $$
 DECLARE
 	half roaring64 := (SELECT roaring64_agg(i * 4) FROM generate_series(1, 10000) i);
@@ -202,7 +219,8 @@ EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON u.unread @> m.id 
 EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON roaring64_contains(u.unread, m.id) WHERE u.id = 1;
 EXPLAIN (COSTS OFF) SELECT u.id, m.id FROM users u LEFT JOIN messages m ON m.id <@ (u.unread - 5) WHERE u.id > 50;
 -- a subquery
-EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (SELECT unread FROM users WHERE id = 3);
+SELECT plan_of('SELECT * FROM messages WHERE id <@ (SELECT unread FROM users WHERE id = 3)');
+SELECT plan_of('SELECT * FROM messages WHERE id <@ (SELECT roaring64_agg(id) FROM messages WHERE id < 100)');
 -- of the same table, volatile, not the plain column: no index
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ ('{1}'::roaring64 | id);
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ ('{1}'::roaring64 | (random() * 10)::bigint);
@@ -213,11 +231,17 @@ SELECT within(2, q) FROM unnest(ARRAY[
 	$$SELECT FROM messages WHERE id <@ int8range(100, 10000)::roaring64$$,
 	$$SELECT FROM messages WHERE sender::bigint <@ '{5,6,7}'$$]) q;
 SELECT within(3, 'SELECT FROM users u JOIN messages m ON m.id <@ u.unread');
+-- of sets that a subquery makes
+SELECT within(2, 'SELECT FROM messages WHERE id <@ (SELECT roaring64_agg(id) FROM messages WHERE id < 1000)'),
+	within(2, 'SELECT FROM messages m WHERE id <@ (SELECT roaring64_agg(u.id::bigint * 2) FROM users u, users v)'),
+	within(3, 'SELECT FROM (SELECT sender, roaring64_agg(id) AS ids FROM messages GROUP BY sender OFFSET 0) s
+		JOIN messages m ON m.id <@ s.ids'),
+	within(3, 'SELECT FROM messages WHERE id <@ (SELECT roaring64_agg(sender::bigint) FROM messages)');
 -- a set of half of the table, from another one
 CREATE TABLE halves AS SELECT roaring64_agg(i * 4) AS ids FROM generate_series(1, 10000) i;
 ANALYZE halves;
 EXPLAIN (COSTS OFF) SELECT m.* FROM halves JOIN messages m ON m.id <@ ids;
-EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (SELECT ids FROM halves);
+SELECT plan_of('SELECT * FROM messages WHERE id <@ (SELECT ids FROM halves)');
 
 -- prepared, with generic plans
 PREPARE unread(roaring64) AS SELECT count(*) FROM messages WHERE id <@ $1;
@@ -312,4 +336,4 @@ SELECT s FROM r ORDER BY 1;
 DROP TABLE tagged, large, odd, users, messages, halves, parted, domains, logged CASCADE;
 DROP DOMAIN id, id_set;
 DROP SCHEMA other CASCADE;
-DROP FUNCTION within, same_without_index;
+DROP FUNCTION within, plan_of, same_without_index;
