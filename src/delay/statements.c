@@ -42,7 +42,8 @@ static const Statement statements[] = {
 	/* bucket, ledger, entry; no row if it is there already */
 	[DELAY_ADD] = {
 		"INSERT INTO " TABLE " AS t (bucket, ledger, entries)"
-		" VALUES ($1, $2, '{}'::" SCHEMA ".roaring64 OPERATOR(" SCHEMA ".|) $3)"
+		" VALUES ($1, $2,"
+		" '{}'::" SCHEMA ".roaring64 OPERATOR(" SCHEMA ".|) $3)"
 		" ON CONFLICT (bucket, ledger) DO UPDATE"
 		" SET entries = t.entries OPERATOR(" SCHEMA ".|) $3"
 		" WHERE NOT t.entries OPERATOR(" SCHEMA ".@>) $3",

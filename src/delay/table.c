@@ -111,7 +111,8 @@ static Oid
 create_table(FunctionCallInfo fcinfo, text *name, int32 bits)
 {
 	const char *schema = state_schema(fcinfo);
-	RangeVar   *range = makeRangeVarFromNameList(textToQualifiedNameList(name));
+	List	   *names = textToQualifiedNameList(name);
+	RangeVar   *range = makeRangeVarFromNameList(names);
 	Oid			namespace = RangeVarGetCreationNamespace(range);
 	const char *table;
 
@@ -161,7 +162,8 @@ roaring64_delay_drop(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	delay = delay_table(fcinfo);
-	state_execute(psprintf("DROP TABLE %s", state_table_name(&delay->owner, 0)),
+	state_execute(psprintf("DROP TABLE %s",
+						   state_table_name(&delay->owner, 0)),
 				  SPI_OK_UTILITY, 0, NULL, NULL, NULL);
 	SPI_finish();
 	PG_RETURN_VOID();

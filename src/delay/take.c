@@ -49,6 +49,7 @@ begin_rows(FunctionCallInfo fcinfo, Taking *taking)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext oldcontext;
+	bool		random_access;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) ||
 		(rsinfo->allowedModes & SFRM_Materialize) == 0)
@@ -56,14 +57,13 @@ begin_rows(FunctionCallInfo fcinfo, Taking *taking)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("set-valued function called in context that cannot accept a set")));
 
-	oldcontext = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	random_access = (rsinfo->allowedModes & SFRM_Materialize_Random) != 0;
+	oldcontext = rsinfo->econtext->ecxt_per_query_memory;
+	oldcontext = MemoryContextSwitchTo(oldcontext);
 	if (get_call_result_type(fcinfo, NULL, &taking->tupdesc) !=
 		TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	taking->messages =
-		tuplestore_begin_heap((rsinfo->allowedModes &
-							   SFRM_Materialize_Random) != 0,
-							  false, work_mem);
+	taking->messages = tuplestore_begin_heap(random_access, false, work_mem);
 	rsinfo->returnMode = SFRM_Materialize;
 	rsinfo->setResult = taking->messages;
 	rsinfo->setDesc = taking->tupdesc;
