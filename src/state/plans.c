@@ -1,0 +1,265 @@
+/*-------------------------------------------------------------------------
+ *
+ * plans.c
+ *	  Prepared statements on the tables in which a helper keeps its state.
+ *
+ * One hash table for the session, by owner.  The server tells of changes to
+ * relations and schemas by callbacks, which may come while one of the owner's
+ * statements runs; so they only mark it stale.  The next call puts a stale
+ * owner aside, or one that an error has left incomplete, and makes another.
+ * What was put aside is freed at the end of the transaction, when no statement
+ * of it can be running.
+ *
+ * Statements name tables, and a plan that the server has to make anew is
+ * parsed anew: after a rename the old text would find nothing, or another
+ * table.  That is why names are not left to the server's own invalidation.
+ *
+ * src/state/plans.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/lmgr.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "state/plans.h"
+#include "state/statement.h"
+
+/* An owner may be of several kinds as far as this file is concerned. */
+typedef struct OwnerKey
+{
+	const StateKind *kind;
+	Oid			relid;
+} OwnerKey;
+
+typedef struct OwnerEntry
+{
+	OwnerKey	key;
+	StateOwner *owner;			/* NULL if it could not be made */
+} OwnerEntry;
+
+static HTAB *owners = NULL;
+static StateOwner *put_aside = NULL;
+
+static bool
+has_table(const StateOwner *owner, Oid relid)
+{
+	for (int i = 0; i < owner->ntables; i++)
+	{
+		if (owner->tables[i] == relid)
+			return true;
+	}
+	return false;
+}
+
+/* Marks those stale that have the table, or all of them. */
+static void
+relation_changed(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS status;
+	OwnerEntry *entry;
+
+	hash_seq_init(&status, owners);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		if (entry->owner != NULL &&
+			(!OidIsValid(relid) || has_table(entry->owner, relid)))
+			entry->owner->stale = true;
+	}
+}
+
+static void
+schema_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	relation_changed(arg, InvalidOid);
+}
+
+static void
+free_owner(StateOwner *owner)
+{
+	for (int i = 0; i < STATE_MAX_PLANS; i++)
+	{
+		if (owner->plans[i] != NULL)
+			SPI_freeplan(owner->plans[i]);
+	}
+	MemoryContextDelete(owner->context);
+}
+
+/* At the end of every transaction. */
+static void
+free_put_aside(XactEvent event, void *arg)
+{
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
+		event != XACT_EVENT_PREPARE)
+		return;
+	while (put_aside != NULL)
+	{
+		StateOwner *owner = put_aside;
+
+		put_aside = owner->next;
+		free_owner(owner);
+	}
+}
+
+static void
+make_hash_table(void)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(OwnerKey),
+		.entrysize = sizeof(OwnerEntry)
+	};
+
+	owners = hash_create("roaring64 state", 16, &control,
+						 HASH_ELEM | HASH_BLOBS);
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
+	RegisterXactCallback(free_put_aside, NULL);
+}
+
+/*
+ * Learns about an owner.  It is in the hash table before it is complete, so
+ * that changes during the work are noticed.
+ */
+static void
+make_owner(OwnerEntry *entry)
+{
+	const StateKind *kind = entry->key.kind;
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "roaring64 state owner",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	StateOwner *owner = palloc0(kind->size);
+
+	owner->relid = entry->key.relid;
+	owner->kind = kind;
+	owner->context = context;
+	owner->ntables = 1;
+	owner->tables[0] = owner->relid;
+	entry->owner = owner;
+	kind->resolve(owner);
+	owner->complete = true;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* Locking also makes us hear of what others did before. */
+static void
+lock_tables(StateOwner *owner)
+{
+	for (int i = 0; i < owner->ntables; i++)
+		LockRelationOid(owner->tables[i], AccessShareLock);
+}
+
+/* See plans.h. */
+StateOwner *
+state_owner(const StateKind *kind, Oid relid)
+{
+	OwnerKey	key;
+	OwnerEntry *entry;
+	bool		found;
+
+	if (owners == NULL)
+		make_hash_table();
+	/* the padding is part of the key */
+	memset(&key, 0, sizeof(key));
+	key.kind = kind;
+	key.relid = relid;
+	entry = hash_search(owners, &key, HASH_ENTER, &found);
+	if (!found)
+		entry->owner = NULL;
+
+	for (;;)
+	{
+		StateOwner *owner = entry->owner;
+
+		if (owner != NULL)
+		{
+			lock_tables(owner);
+			if (owner->complete && !owner->stale)
+				return owner;
+			entry->owner = NULL;
+			owner->next = put_aside;
+			put_aside = owner;
+		}
+		LockRelationOid(relid, AccessShareLock);
+		make_owner(entry);
+	}
+}
+
+/* See plans.h. */
+const char *
+state_table_name(StateOwner *owner, int table)
+{
+	return state_relation(owner->tables[table]);
+}
+
+/* See plans.h. */
+SPIPlanPtr
+state_plan(StateOwner *owner, int n)
+{
+	StringInfoData text;
+	Oid			types[STATE_MAX_ARGS];
+	int			nargs;
+	SPIPlanPtr	plan;
+
+	Assert(n >= 0 && n < STATE_MAX_PLANS);
+	if (owner->plans[n] != NULL)
+		return owner->plans[n];
+
+	initStringInfo(&text);
+	nargs = owner->kind->statement(owner, n, &text, types);
+	Assert(nargs <= STATE_MAX_ARGS);
+	plan = SPI_prepare(text.data, nargs, types);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare returned %s for: %s",
+			 SPI_result_code_string(SPI_result), text.data);
+	if (SPI_keepplan(plan) != 0)
+		elog(ERROR, "SPI_keepplan failed for: %s", text.data);
+	owner->plans[n] = plan;
+	return plan;
+}
+
+/* A statement with another end than expected is a wrong call, not an error. */
+static uint64
+checked(int code, int expected, int n)
+{
+	if (code != expected)
+		elog(ERROR, "SPI returned %s for statement %d",
+			 SPI_result_code_string(code), n);
+	return SPI_processed;
+}
+
+/* See plans.h. */
+uint64
+state_run(StateOwner *owner, int n, int expected, Datum *values,
+		  const char *nulls)
+{
+	return checked(SPI_execute_plan(state_plan(owner, n), values, nulls,
+									false, 0), expected, n);
+}
+
+/* See plans.h. */
+uint64
+state_read_latest(StateOwner *owner, int n, Datum *values, long limit)
+{
+	/* what this transaction has done so far must be in the snapshot */
+	CommandCounterIncrement();
+	return checked(SPI_execute_snapshot(state_plan(owner, n), values, NULL,
+										GetLatestSnapshot(), InvalidSnapshot,
+										true, true, limit),
+				   SPI_OK_SELECT, n);
+}
+
+/* See plans.h. */
+void
+state_changed(Oid relid)
+{
+	CacheInvalidateRelcacheByRelid(relid);
+}

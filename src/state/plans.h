@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * plans.h
+ *	  Prepared statements on the tables in which a helper keeps its state.
+ *
+ * A helper's state is a few tables of the user's, found by the OID of one of
+ * them, the owner.  What a session learns about an owner (its options, the
+ * OIDs and names of its tables) and the statements it has prepared for it are
+ * kept for the rest of the session, so that a call parses and plans nothing.
+ *
+ * They are thrown away, and made anew by the next call, when any of the
+ * tables is altered, renamed or dropped, when a schema is, and when the
+ * helper says that the options have changed (state_changed).
+ *
+ * src/state/plans.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROARING64_PLANS_H
+#define ROARING64_PLANS_H
+
+#include "postgres.h"
+
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+
+#define STATE_MAX_TABLES 4
+#define STATE_MAX_PLANS 32
+#define STATE_MAX_ARGS	8
+
+struct StateOwner;
+
+/*
+ * A kind of owner.
+ *
+ * resolve learns about owner->tables[0], which the caller has named: checks
+ * that it is of this kind (ereport if not), fills what the helper has behind
+ * the StateOwner, and sets the other tables and ntables.  The current memory
+ * context is the owner's, SPI is connected.
+ *
+ * statement writes the text of a statement, in which tables are named by
+ * state_table_name, and the types of its parameters; returns how many.
+ */
+typedef struct StateKind
+{
+	Size		size;			/* of a struct that begins with a StateOwner */
+	void		(*resolve) (struct StateOwner *owner);
+	int			(*statement) (struct StateOwner *owner, int n,
+							  StringInfo text, Oid *types);
+} StateKind;
+
+typedef struct StateOwner
+{
+	Oid			relid;			/* of the owner: tables[0] */
+	const StateKind *kind;
+	bool		complete;		/* resolve has ended well */
+	bool		stale;			/* something has changed since it began */
+	MemoryContext context;		/* of all that is kept */
+	int			ntables;
+	Oid			tables[STATE_MAX_TABLES];
+	SPIPlanPtr	plans[STATE_MAX_PLANS];
+	struct StateOwner *next;	/* in the list of those to be freed */
+} StateOwner;
+
+/*
+ * plans.c: what is known of an owner, with its tables locked against being
+ * altered or dropped until the end of the transaction.  Good until then: look
+ * it up again after a commit.  The caller is connected to SPI.
+ */
+extern StateOwner *state_owner(const StateKind *kind, Oid relid);
+
+/* The quoted and qualified name of one of its tables, palloc'd. */
+extern const char *state_table_name(StateOwner *owner, int table);
+
+/* Statement n of the owner, prepared on first use. */
+extern SPIPlanPtr state_plan(StateOwner *owner, int n);
+
+/*
+ * Runs statement n with parameters, which must end as "expected" says, and
+ * returns SPI_processed.  It reads what was committed before it started, and
+ * in a transaction of REPEATABLE READ or SERIALIZABLE what was committed
+ * before that.  nulls may be NULL.
+ */
+extern uint64 state_run(StateOwner *owner, int n, int expected,
+						Datum *values, const char *nulls);
+
+/*
+ * Runs a SELECT, statement n, which reads what has been committed by now
+ * whatever the isolation level, and what this transaction has done.  Rows
+ * must not be locked by it.  limit is the most rows to return, 0 for all.
+ */
+extern uint64 state_read_latest(StateOwner *owner, int n, Datum *values,
+								long limit);
+
+/*
+ * Tells all sessions, when this transaction commits, that what they know of
+ * the owner is no longer right.
+ */
+extern void state_changed(Oid relid);
+
+#endif							/* ROARING64_PLANS_H */
