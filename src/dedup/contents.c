@@ -112,6 +112,17 @@ roaring64_dedup_seen_batch(PG_FUNCTION_ARGS)
 	return result;
 }
 
+/* The chunks of some ids, each once: a bigint[]. */
+static Datum
+chunks_of(const DedupSet *set, const int64 *ids, int n)
+{
+	int64	   *chunks = palloc(sizeof(int64) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		chunks[i] = dedup_chunk(set, dedup_place(set, ids[i]));
+	return dedup_ids_datum(chunks, sort_ids(chunks, n));
+}
+
 /* Takes sorted ids out of claims and chunks; returns how many were there. */
 static int64
 forget(DedupSet *set, Datum key, const int64 *ids, int n)
@@ -130,6 +141,7 @@ forget(DedupSet *set, Datum key, const int64 *ids, int n)
 		count = state_run(&set->owner, DEDUP_UNDO_BATCH, SPI_OK_DELETE,
 						  values, NULL);
 
+	values[1] = chunks_of(set, ids, n);
 	ngenerations = state_run(&set->owner, DEDUP_GENERATIONS, SPI_OK_SELECT,
 							 values, NULL);
 	generations = palloc(sizeof(int64) * Max(ngenerations, 1));
@@ -331,13 +343,14 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_load);
 Datum
 roaring64_dedup_load(PG_FUNCTION_ARGS)
 {
+	r64_set		s;
 	int64		count;
 
 	dedup_not_null(fcinfo, 2, "set of ids");
 	dedup_writable("roaring64_dedup_load()");
+	s = DatumGetRoaring64(PG_GETARG_DATUM(2));
 	dedup_connect();
-	count = load(dedup_open(fcinfo), dedup_key(fcinfo),
-				 PG_GETARG_ROARING64(2));
+	count = load(dedup_open(fcinfo), dedup_key(fcinfo), &s);
 	SPI_finish();
 	PG_RETURN_INT64(count);
 }

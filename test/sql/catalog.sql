@@ -12,7 +12,9 @@ CREATE TEMP VIEW members AS
 	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
 CREATE TEMP VIEW functions AS
-	SELECT p.* FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
+	SELECT p.*, 'regclass'::regtype = ANY (array_append(proargtypes::oid[], prorettype))
+			OR prorettype = 'trigger'::regtype AS on_tables
+	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS
 	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
 
@@ -27,11 +29,12 @@ WHERE obj_description(objid, class::text) IS NULL
 	AND class IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
 				  'pg_cast'::regclass, 'pg_opclass'::regclass)
 	AND NOT (class = 'pg_type'::regclass AND objid = 'roaring64[]'::regtype);
--- not safe in parallel plans
-SELECT oid::regprocedure FROM functions WHERE proparallel <> 's';
--- volatile, or stable without reason
+-- not safe in parallel plans, though it writes nothing, or the other way round
 SELECT oid::regprocedure FROM functions
-WHERE provolatile <> 'i' AND proname NOT IN
+WHERE (proparallel <> 's') <> (provolatile = 'v');
+-- volatile, or stable without reason, as it is no helper that works on tables
+SELECT oid::regprocedure FROM functions
+WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
 -- a name without the prefix
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
