@@ -153,7 +153,7 @@ DECLARE
 	wrong text;
 BEGIN
 	FOR kind IN SELECT * FROM kinds ORDER BY name LOOP
-		FOR n IN 1..500 LOOP
+		FOR n IN 1..250 LOOP
 			wrong := step(kind);
 			INSERT INTO steps VALUES (kind.name, n, wrong);
 			IF wrong IS NOT NULL THEN
