@@ -70,4 +70,12 @@ extern PGDLLEXPORT void _PG_init(void);
 #define roaring64_analyze_delay_point() vacuum_delay_point()
 #endif
 
+/* Random numbers of the backend, from 0 to less than 1. */
+#if PG_VERSION_NUM >= 150000
+#include "common/pg_prng.h"
+#define roaring64_random() pg_prng_double(&pg_global_prng_state)
+#else
+#define roaring64_random() (random() / (MAX_RANDOM_VALUE + 1.0))
+#endif
+
 #endif							/* ROARING64_COMPAT_H */

@@ -226,10 +226,15 @@ state_plan(StateOwner *owner, int n)
 	return plan;
 }
 
-/* A statement with another end than expected is a wrong call, not an error. */
+/*
+ * After a statement.  SPI leaves its own memory context behind; the caller is
+ * given back the one it had.  A statement with another end than expected is a
+ * wrong call, not an error.
+ */
 static uint64
-checked(int code, int expected, int n)
+checked(MemoryContext context, int code, int expected, int n)
 {
+	MemoryContextSwitchTo(context);
 	if (code != expected)
 		elog(ERROR, "SPI returned %s for statement %d",
 			 SPI_result_code_string(code), n);
@@ -241,20 +246,37 @@ uint64
 state_run(StateOwner *owner, int n, int expected, Datum *values,
 		  const char *nulls)
 {
-	return checked(SPI_execute_plan(state_plan(owner, n), values, nulls,
-									false, 0), expected, n);
+	MemoryContext context = CurrentMemoryContext;
+	int			code = SPI_execute_plan(state_plan(owner, n), values, nulls,
+										false, 0);
+
+	return checked(context, code, expected, n);
 }
 
 /* See plans.h. */
 uint64
 state_read_latest(StateOwner *owner, int n, Datum *values, long limit)
 {
+	MemoryContext context = CurrentMemoryContext;
+	SPIPlanPtr	plan = state_plan(owner, n);
+	int			code;
+
 	/* what this transaction has done so far must be in the snapshot */
 	CommandCounterIncrement();
-	return checked(SPI_execute_snapshot(state_plan(owner, n), values, NULL,
-										GetLatestSnapshot(), InvalidSnapshot,
-										true, true, limit),
-				   SPI_OK_SELECT, n);
+	code = SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(),
+								InvalidSnapshot, true, true, limit);
+	return checked(context, code, SPI_OK_SELECT, n);
+}
+
+/* See plans.h. */
+uint64
+state_read(StateOwner *owner, int n, Datum *values, const char *nulls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int			code = SPI_execute_plan(state_plan(owner, n), values, nulls,
+										true, 0);
+
+	return checked(context, code, SPI_OK_SELECT, n);
 }
 
 /* See plans.h. */

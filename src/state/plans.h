@@ -35,8 +35,8 @@ struct StateOwner;
  *
  * resolve learns about owner->tables[0], which the caller has named: checks
  * that it is of this kind (ereport if not), fills what the helper has behind
- * the StateOwner, and sets the other tables and ntables.  The current memory
- * context is the owner's, SPI is connected.
+ * the StateOwner, and sets the other tables and ntables.  SPI is connected.
+ * What is kept by pointer is allocated in owner->context.
  *
  * statement writes the text of a statement, in which tables are named by
  * state_table_name, and the types of its parameters; returns how many.
@@ -79,7 +79,8 @@ extern SPIPlanPtr state_plan(StateOwner *owner, int n);
  * Runs statement n with parameters, which must end as "expected" says, and
  * returns SPI_processed.  It reads what was committed before it started, and
  * in a transaction of REPEATABLE READ or SERIALIZABLE what was committed
- * before that.  nulls may be NULL.
+ * before that.  nulls may be NULL.  Like the next two, it leaves the current
+ * memory context as it was, which SPI by itself does not.
  */
 extern uint64 state_run(StateOwner *owner, int n, int expected,
 						Datum *values, const char *nulls);
@@ -91,6 +92,13 @@ extern uint64 state_run(StateOwner *owner, int n, int expected,
  */
 extern uint64 state_read_latest(StateOwner *owner, int n, Datum *values,
 								long limit);
+
+/*
+ * Runs a SELECT, statement n, with the snapshot of the statement that calls
+ * the function: what functions do that are STABLE and may run on a standby.
+ */
+extern uint64 state_read(StateOwner *owner, int n, Datum *values,
+						 const char *nulls);
 
 /*
  * Tells all sessions, when this transaction commits, that what they know of

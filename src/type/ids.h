@@ -1,11 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * ids.h
- *	  Ids whose high bits are a clock, cut into aligned chunks.
+ *	  Ids whose high bits are a clock: folded, and cut into aligned chunks.
  *
  * A chunk of so many bits is all the integers that agree in everything but
  * their low bits.  As bigints are two's complement, that holds for negative
  * ones without a special case: chunks tile the whole range, in order.
+ *
+ * A snowflake id is, from the top: the sign bit (0), 41 bits of
+ * milliseconds, 10 bits of worker, 12 bits of sequence.  A millisecond
+ * rarely sees more than a few ids, so a run of such ids leaves one or two to
+ * every container of 65536, each paying the container's header.  Folding
+ * moves worker and sequence, which are nearly constant, above the clock,
+ * which then counts up densely in the low bits:
+ *
+ *				63		62 ... 22		21 ... 12	11 ... 0
+ *		plain	sign	milliseconds	worker		sequence
+ *
+ *				63		62 ... 53	52 ... 41	40 ... 0
+ *		folded	sign	worker		sequence	milliseconds
+ *
+ * All 64 bits are kept, so that this is a bijection on bigint and the two
+ * functions undo each other for any value at all, snowflake or not.  The
+ * order by time holds among the ids of one worker and sequence only.
  *
  * src/type/ids.h
  *
@@ -30,6 +47,38 @@ roaring64_low_bits(int32 bits)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of bits must be between 0 and 63")));
 	return (UINT64CONST(1) << bits) - 1;
+}
+
+#define SNOWFLAKE_LOW_BITS	22	/* worker and sequence */
+#define SNOWFLAKE_TIME_BITS 41
+
+#define SNOWFLAKE_SIGN_MASK	(UINT64CONST(1) << 63)
+#define SNOWFLAKE_LOW_MASK	((UINT64CONST(1) << SNOWFLAKE_LOW_BITS) - 1)
+#define SNOWFLAKE_TIME_MASK	((UINT64CONST(1) << SNOWFLAKE_TIME_BITS) - 1)
+
+StaticAssertDecl(SNOWFLAKE_LOW_BITS + SNOWFLAKE_TIME_BITS == 63,
+				 "a folded id has to keep every bit");
+
+/* Moves the clock to the low bits. */
+static inline int64
+snowflake_fold(int64 value)
+{
+	uint64		id = (uint64) value;
+
+	return (int64) ((id & SNOWFLAKE_SIGN_MASK) |
+					((id & SNOWFLAKE_LOW_MASK) << SNOWFLAKE_TIME_BITS) |
+					((id >> SNOWFLAKE_LOW_BITS) & SNOWFLAKE_TIME_MASK));
+}
+
+/* Undoes that. */
+static inline int64
+snowflake_unfold(int64 value)
+{
+	uint64		folded = (uint64) value;
+
+	return (int64) ((folded & SNOWFLAKE_SIGN_MASK) |
+					((folded & SNOWFLAKE_TIME_MASK) << SNOWFLAKE_LOW_BITS) |
+					((folded >> SNOWFLAKE_TIME_BITS) & SNOWFLAKE_LOW_MASK));
 }
 
 #endif							/* ROARING64_IDS_H */

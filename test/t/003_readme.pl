@@ -159,8 +159,8 @@ sub catalog
 }
 
 my $signature = q{
-	proname || '(' || replace(pg_get_function_arguments(p.oid)::text,
-			'NULL::bigint', 'NULL') || ')' AS long,
+	proname || '(' || regexp_replace(regexp_replace(pg_get_function_arguments(p.oid)::text,
+			'NULL::(bigint|interval|integer|boolean)', 'NULL', 'g'), '^IN ', '') || ')' AS long,
 	p.oid::regprocedure::text AS short,
 	pg_get_function_result(p.oid) AS result
 };
@@ -238,7 +238,7 @@ same(
 	[ map { "$_ " . ($cost{$_} // 'is no function') } sort keys %behind ]);
 same(
 	'every function that can be called has an example',
-	[ grep { !/_(?:recv|transfn|gin_\w+)\(|\(internal/ } map { $_->{Function} }
+	[ grep { !/_(?:recv|transfn|trigger|gin_\w+)\(|\(internal/ } map { $_->{Function} }
 		  grep { $_->{Example} eq '—' } @{ $table{Function} } ],
 	[]);
 
@@ -276,7 +276,17 @@ same(
 		catalog(
 			qq{SELECT long || ' → ' || result
 		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass AND prokind <> 'f'})
+		WHERE classid = 'pg_proc'::regclass AND prokind = 'a'})
+	]);
+
+same(
+	'the procedures in the README are those there are',
+	[ documented('Procedure') ],
+	[
+		catalog(
+			qq{SELECT long
+		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
+		WHERE classid = 'pg_proc'::regclass AND prokind = 'p'})
 	]);
 
 same(

@@ -1,0 +1,419 @@
+/*-------------------------------------------------------------------------
+ *
+ * set.c
+ *	  What a dedup set is: its options, its statements, its arguments.
+ *
+ * No statement names an object of the extension, which may be moved to
+ * another schema while plans are kept: sets are taken out of the chunks and
+ * put back as they are, and what is to be done with them is done here.
+ *
+ * src/dedup/set.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#include "dedup/dedup.h"
+#include "state/statement.h"
+#include "type/ids.h"
+
+/* A column that tells a set from another table. */
+static bool
+has_column(Oid relid, const char *name, Oid type)
+{
+	AttrNumber	attno = get_attnum(relid, name);
+
+	return attno > 0 && get_atttype(relid, attno) == type;
+}
+
+static bool
+looks_like_a_set(Oid relid)
+{
+	return get_rel_relkind(relid) == RELKIND_RELATION &&
+		has_column(relid, "keys", REGCLASSOID) &&
+		has_column(relid, "claims", REGCLASSOID) &&
+		has_column(relid, "chunks", REGCLASSOID) &&
+		has_column(relid, "chunk_bits", INT4OID) &&
+		has_column(relid, "ascending", BOOLOID);
+}
+
+static void
+not_a_set(Oid relid, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is not a dedup set", get_rel_name(relid)),
+			 errdetail("%s", detail),
+			 errhint("Name a table that roaring64_dedup_create has made.")));
+}
+
+/* Column n (from 1) of the row that SPI has read. */
+static Datum
+option(int n, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, n,
+						 isnull);
+}
+
+/* Reads the row of options, with what is committed by now. */
+static void
+read_options(DedupSet *set)
+{
+	StateOwner *owner = &set->owner;
+	StringInfoData query;
+	SPIPlanPtr	plan;
+	Datum		remember;
+	Datum		layout;
+	bool		isnull;
+
+	initStringInfo(&query);
+	appendStringInfo(&query,
+					 "SELECT keys, claims, chunks, capacity, remember,"
+					 " generations, layout, chunk_bits, ascending, fold_after"
+					 " FROM ONLY %s", state_relation(owner->relid));
+	plan = SPI_prepare(query.data, 0, NULL);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed for: %s", query.data);
+	if (SPI_execute_snapshot(plan, NULL, NULL, GetLatestSnapshot(),
+							 InvalidSnapshot, true, true, 2) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_snapshot failed for: %s", query.data);
+	if (SPI_processed != 1)
+		not_a_set(owner->relid, "The table of a set has exactly one row.");
+
+	for (int i = 1; i < DEDUP_TABLES; i++)
+		owner->tables[i] = DatumGetObjectId(option(i, &isnull));
+	owner->ntables = DEDUP_TABLES;
+
+	set->generations = DatumGetInt32(option(6, &isnull));
+	set->generation_ids = DatumGetInt64(option(4, &isnull));
+	set->by_count = !isnull;
+	if (set->by_count)
+		set->generation_ids /= set->generations;
+	remember = option(5, &isnull);
+	set->by_time = !isnull;
+	if (set->by_time)
+	{
+		remember = DirectFunctionCall2(interval_div, remember,
+									   Float8GetDatum(set->generations - 1));
+		set->generation_time = *DatumGetIntervalP(remember);
+	}
+	layout = option(7, &isnull);
+	set->snowflake = strcmp(TextDatumGetCString(layout), "snowflake") == 0;
+	set->chunk_bits = DatumGetInt32(option(8, &isnull));
+	set->ascending = DatumGetBool(option(9, &isnull));
+	set->fold_after = DatumGetInt32(option(10, &isnull));
+	if (isnull)
+		set->fold_after = 0;
+}
+
+/* StateKind.resolve */
+static void
+resolve_set(StateOwner *owner)
+{
+	DedupSet   *set = (DedupSet *) owner;
+
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(owner->relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dedup set with OID %u does not exist",
+						owner->relid)));
+	if (!looks_like_a_set(owner->relid))
+		not_a_set(owner->relid, "It has not the columns of a set.");
+	read_options(set);
+	for (int i = 1; i < DEDUP_TABLES; i++)
+	{
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(owner->tables[i])))
+			not_a_set(owner->relid, "One of its tables does not exist.");
+	}
+	set->type = get_atttype(owner->tables[DEDUP_CHUNKS],
+							get_attnum(owner->tables[DEDUP_CHUNKS], "members"));
+	set->array_type = get_array_type(set->type);
+	if (!OidIsValid(set->array_type))
+		not_a_set(owner->relid, "Its table of chunks has no members.");
+}
+
+/*
+ * The statements.  {k}, {c} and {m} stand for the tables of keys, claims and
+ * chunks, other braces for an operator of pg_catalog.  The types of the
+ * parameters are written before each: t text, b bigint, B bigint[], T
+ * timestamptz, X timestamptz[], i interval, P tid[], S roaring64[].
+ *
+ * Multi-row statements work through their rows in the order of the arrays,
+ * which are sorted: two batches meet in the same order and never deadlock.
+ */
+typedef struct StatementText
+{
+	const char *types;
+	const char *text;
+} StatementText;
+
+static const StatementText statement_text[DEDUP_STATEMENTS] = {
+	/* the set that may have the id, if there is one; NULL for a claim */
+	[DEDUP_LOOK] = {"tbb",
+		"SELECT members FROM {m} WHERE key {=} $1 AND chunk {=} $3"
+	" UNION ALL SELECT NULL FROM {c} WHERE key {=} $1 AND id {=} $2"},
+	[DEDUP_LOOK_CHUNK] = {"tb",
+	"SELECT members FROM {m} WHERE key {=} $1 AND chunk {=} $2"},
+	[DEDUP_LOOK_CLAIMS] = {"tB",
+	"SELECT id FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"},
+	[DEDUP_LOOK_CHUNKS] = {"tB",
+	"SELECT chunk, members FROM {m} WHERE key {=} $1 AND chunk {=} ANY ($2)"},
+	[DEDUP_FORGOTTEN] = {"t",
+	"SELECT forgotten FROM {k} WHERE key {=} $1 AND forgotten IS NOT NULL"},
+	[DEDUP_CLAIM] = {"tbT",
+		"INSERT INTO {c} (key, id, claimed_at) VALUES ($1, $2, $3)"
+	" ON CONFLICT DO NOTHING"},
+	[DEDUP_CLAIM_BATCH] = {"tBX",
+		"INSERT INTO {c} (key, id, claimed_at)"
+		" SELECT $1, i, c FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, c)"
+	" ON CONFLICT DO NOTHING RETURNING id"},
+	[DEDUP_UNDO] = {"tb",
+	"DELETE FROM {c} WHERE key {=} $1 AND id {=} $2"},
+	[DEDUP_LOCK_CLAIMS] = {"tB",
+		"SELECT id FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"
+	" ORDER BY id FOR UPDATE"},
+	[DEDUP_UNDO_BATCH] = {"tB",
+	"DELETE FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"},
+	[DEDUP_LIST] = {"",
+	"SELECT ctid, key FROM {c}"},
+	[DEDUP_LIST_IN_ORDER] = {"",
+	"SELECT ctid, key FROM {c} ORDER BY claimed_at, id"},
+	[DEDUP_TAKE] = {"P",
+	"DELETE FROM {c} WHERE ctid {=} ANY ($1) RETURNING key, id, claimed_at"},
+	[DEDUP_LIST_KEY] = {"t",
+	"SELECT ctid, key FROM {c} WHERE key {=} $1"},
+	[DEDUP_LOCK_CHUNKS] = {"tbB",
+		"SELECT chunk, members, ids FROM {m} WHERE key {=} $1 AND generation {=} $2"
+	" AND chunk {=} ANY ($3) ORDER BY chunk FOR NO KEY UPDATE"},
+	[DEDUP_INSERT_CHUNKS] = {"tbBBS",
+		"INSERT INTO {m} (key, generation, chunk, ids, members)"
+		" SELECT $1, $2, c, n, s FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4),"
+	" pg_catalog.unnest($5)) AS u (c, n, s) ON CONFLICT DO NOTHING"
+	" RETURNING chunk"},
+	[DEDUP_UPDATE_CHUNKS] = {"tbBBS",
+		"UPDATE {m} AS m SET ids = n, members = s"
+		" FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5)) AS u (c, n, s)"
+	" WHERE key {=} $1 AND generation {=} $2 AND chunk {=} c"},
+	[DEDUP_DELETE_CHUNKS] = {"tbB",
+		"DELETE FROM {m} WHERE key {=} $1 AND generation {=} $2"
+	" AND chunk {=} ANY ($3)"},
+	[DEDUP_FORGET_GENERATIONS] = {"tb",
+	"DELETE FROM {m} WHERE key {=} $1 AND generation {<=} $2"},
+	[DEDUP_LOCK_KEY] = {"t",
+		"SELECT generation, ids, started, forgotten, highs FROM {k}"
+	" WHERE key {=} $1 FOR NO KEY UPDATE"},
+	[DEDUP_INSERT_KEY] = {"t",
+	"INSERT INTO {k} (key) VALUES ($1) ON CONFLICT DO NOTHING"},
+	[DEDUP_UPDATE_KEY] = {"tbbTbB",
+		"UPDATE {k} SET generation = $2, ids = $3, started = $4,"
+	" forgotten = $5, highs = $6 WHERE key {=} $1"},
+	[DEDUP_LIST_DUE] = {"i",
+		"SELECT key FROM {k} WHERE started {+} $1 {<=} pg_catalog.now()"
+	" ORDER BY key"},
+	[DEDUP_GENERATIONS] = {"tB",
+		"SELECT DISTINCT generation FROM {m} WHERE key {=} $1"
+	" AND chunk {=} ANY ($2)"},
+	[DEDUP_ALL_CLAIMS] = {"t",
+	"SELECT id FROM {c} WHERE key {=} $1"},
+	[DEDUP_ALL_CHUNKS] = {"t",
+	"SELECT members FROM {m} WHERE key {=} $1 ORDER BY chunk"},
+	[DEDUP_COUNT] = {"t",
+		"SELECT ((SELECT pg_catalog.count(*) FROM {c} WHERE key {=} $1)"
+		" {+} coalesce((SELECT pg_catalog.sum(ids) FROM {m} WHERE key {=} $1), 0))"
+		"::pg_catalog.int8"
+	},
+	[DEDUP_IS_EMPTY] = {"t",
+		"SELECT NOT EXISTS (SELECT FROM {c} WHERE key {=} $1)"
+	" AND NOT EXISTS (SELECT FROM {m} WHERE key {=} $1)"},
+	[DEDUP_STATS] = {"",
+		"SELECT (SELECT pg_catalog.count(DISTINCT key) FROM"
+		" (SELECT key FROM {c} UNION ALL SELECT key FROM {m}) AS k),"
+		" (SELECT pg_catalog.count(*) FROM {c}),"
+		" pg_catalog.count(*), coalesce(pg_catalog.sum(ids), 0)::pg_catalog.int8,"
+		" pg_catalog.min(generation),"
+		" (SELECT pg_catalog.min(claimed_at) FROM {c})"
+		" FROM {m}"
+	}
+};
+
+static Oid
+parameter_type(const DedupSet *set, char letter)
+{
+	switch (letter)
+	{
+		case 't':
+			return TEXTOID;
+		case 'b':
+			return INT8OID;
+		case 'B':
+			return INT8ARRAYOID;
+		case 'T':
+			return TIMESTAMPTZOID;
+		case 'X':
+			return TIMESTAMPTZARRAYOID;
+		case 'i':
+			return INTERVALOID;
+		case 'P':
+			return TIDARRAYOID;
+		case 'S':
+			return set->array_type;
+	}
+	elog(ERROR, "no parameter type is written \"%c\"", letter);
+	return InvalidOid;
+}
+
+/* What stands between braces. */
+static void
+write_name(StateOwner *owner, const char *name, int length, StringInfo text)
+{
+	int			table = *name == 'k' ? DEDUP_KEYS :
+		*name == 'c' ? DEDUP_CLAIMS :
+		*name == 'm' ? DEDUP_CHUNKS : 0;
+
+	if (table != 0)
+		appendStringInfoString(text, state_table_name(owner, table));
+	else
+		appendStringInfo(text, "OPERATOR(pg_catalog.%.*s)", length, name);
+}
+
+/* StateKind.statement */
+static int
+write_statement(StateOwner *owner, int n, StringInfo text, Oid *types)
+{
+	const StatementText *statement = &statement_text[n];
+	int			nargs = strlen(statement->types);
+
+	for (int i = 0; i < nargs; i++)
+		types[i] = parameter_type((DedupSet *) owner, statement->types[i]);
+	for (const char *p = statement->text; *p != '\0'; p++)
+	{
+		const char *end;
+
+		if (*p != '{')
+		{
+			appendStringInfoChar(text, *p);
+			continue;
+		}
+		end = strchr(p, '}');
+		write_name(owner, p + 1, end - p - 1, text);
+		p = end;
+	}
+	return nargs;
+}
+
+static const StateKind dedup_kind = {
+	.size = sizeof(DedupSet),
+	.resolve = resolve_set,
+	.statement = write_statement
+};
+
+/* The set that the OID is of; the caller is connected to SPI. */
+DedupSet *
+dedup_open_relation(Oid relid)
+{
+	return (DedupSet *) state_owner(&dedup_kind, relid);
+}
+
+/* Reports an argument that is NULL. */
+void
+dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
+{
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", what)));
+}
+
+/* The set that is argument 0; the caller is connected to SPI. */
+DedupSet *
+dedup_open(FunctionCallInfo fcinfo)
+{
+	dedup_not_null(fcinfo, 0, "dedup set");
+	return dedup_open_relation(PG_GETARG_OID(0));
+}
+
+/* The key that is argument 1. */
+Datum
+dedup_key(FunctionCallInfo fcinfo)
+{
+	dedup_not_null(fcinfo, 1, "key");
+	return PointerGetDatum(PG_GETARG_TEXT_PP(1));
+}
+
+/* The ids that are argument 2, palloc'd. */
+int64 *
+dedup_batch(FunctionCallInfo fcinfo, int *n)
+{
+	int64	   *ids;
+
+	dedup_not_null(fcinfo, 2, "array of ids");
+	ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2), n);
+	if (*n > DEDUP_MAX_BATCH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("batch of %d ids is too large", *n),
+				 errdetail("A batch has at most %d ids.", DEDUP_MAX_BATCH),
+				 errhint("Call the function several times.")));
+	return ids;
+}
+
+/* Ids as a bigint[]. */
+Datum
+dedup_ids_datum(const int64 *ids, int n)
+{
+	ArrayType  *array = roaring64_make_array(n);
+
+	memcpy(ROARING64_ARRAY_DATA(array), ids, sizeof(int64) * n);
+	return roaring64_array_datum(array, n);
+}
+
+/* For qsort and bsearch. */
+int
+dedup_compare_ids(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Reports if nothing can be written here. */
+void
+dedup_writable(const char *function)
+{
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfReadOnly(function);
+	PreventCommandIfParallelMode(function);
+}
+
+void
+dedup_connect(void)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+}
+
+/* The element of a chunk that an id is. */
+int64
+dedup_place(const DedupSet *set, int64 id)
+{
+	return set->snowflake ? snowflake_fold(id) : id;
+}
+
+/* The id that an element of a chunk is. */
+int64
+dedup_id(const DedupSet *set, int64 place)
+{
+	return set->snowflake ? snowflake_unfold(place) : place;
+}
