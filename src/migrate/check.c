@@ -43,8 +43,8 @@ check_kind(const Migration *m)
 }
 
 /* Making triggers and renaming takes the owner. */
-static void
-check_owner(const Migration *m)
+void
+migration_check_owner(const Migration *m)
 {
 	if (migration_ask(m,
 					  "SELECT 'yes' FROM pg_catalog.pg_class"
@@ -226,7 +226,6 @@ void
 migration_check(const Migration *m)
 {
 	check_kind(m);
-	check_owner(m);
 	check_names(m);
 	check_nulls(m);
 	migration_check_shape(m);

@@ -162,6 +162,7 @@ begin_migration(Migration *m)
 	if (m->batch_rows == 0)
 		m->batch_rows = DEFAULT_BATCH_ROWS;
 
+	migration_check_owner(m);
 	LockRelationOid(m->source, ShareRowExclusiveLock);
 	migration_resolve(m);
 	migration_check(m);

@@ -132,8 +132,13 @@ extern char *migration_relation(const Migration *m, const char *suffix);
 
 /*
  * check.c: reports why a source cannot be migrated, or not so.
- * migration_check_finish reports what would go on using the old table.
+ *
+ * migration_check_owner: to be asked before the source is locked.
+ * migration_check: all the rest, of a new migration.
+ * migration_check_shape: does the source have columns that would be lost?
+ * migration_check_dependents: what would go on using the old table?
  */
+extern void migration_check_owner(const Migration *m);
 extern void migration_check(const Migration *m);
 extern void migration_check_shape(const Migration *m);
 extern void migration_check_dependents(const Migration *m);

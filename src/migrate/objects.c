@@ -196,7 +196,7 @@ migration_create_partitions(const Migration *m)
 	format = (strcmp(m->period, "day") == 0 || strcmp(m->period, "week") == 0) ?
 		"YYYYMMDD" : (strcmp(m->period, "year") == 0) ? "YYYY" : "YYYYMM";
 	run_each(m, psprintf(
-		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s FOR VALUES FROM (%%L) TO (%%L); ALTER TABLE %%1$s OWNER TO %%I',"
+		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s FOR VALUES FROM (%%L) TO (%%L); ALTER TABLE %%1$s OWNER TO %%5$I',"
 		" pg_catalog.format('%%I.%%I', %s, %s OPERATOR(pg_catalog.||) '_' OPERATOR(pg_catalog.||) pg_catalog.to_char(p.first::pg_catalog.timestamp, '%s')),"
 		" {'target}, p.first, (p.first::pg_catalog.timestamp OPERATOR(pg_catalog.+) '%s'::pg_catalog.interval)::pg_catalog.date,"
 		" (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) $1)) "
@@ -211,7 +211,7 @@ migration_create_partitions(const Migration *m)
 		quote_literal_cstr(m->schema), quote_literal_cstr(m->target_name),
 		format));
 	run_each(m, psprintf(
-		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s DEFAULT; ALTER TABLE %%1$s OWNER TO %%I', p.name, {'target}, pg_catalog.pg_get_userbyid(relowner)) "
+		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s DEFAULT; ALTER TABLE %%1$s OWNER TO %%3$I', p.name, {'target}, pg_catalog.pg_get_userbyid(relowner)) "
 		"FROM pg_catalog.pg_class, (SELECT pg_catalog.format('%%I.%%I', %s, %s OPERATOR(pg_catalog.||) '_default')) AS p (name) "
 		"WHERE oid OPERATOR(pg_catalog.=) $1 AND pg_catalog.to_regclass(p.name) IS NULL",
 		quote_literal_cstr(m->schema), quote_literal_cstr(m->target_name)));
@@ -287,12 +287,15 @@ migration_note_target(const Migration *m)
 {
 	static const char *const note =
 		"INSERT INTO {changes} ([k:{k}~, ], roaring64_ids) "
-		"SELECT [k:r.{k}~, ], [s:r.{s}~ OPERATOR({x}|) ] FROM %s AS r";
+		"SELECT [k:c.{k}~, ], c.ids FROM (SELECT [k:r.{k}~, ], "
+		"[s:r.{s}~ OPERATOR({x}|) ] AS ids FROM %s AS r) AS c "
+		"WHERE NOT {x}roaring64_is_empty(c.ids)";
 	static const char *const note_update =
 		"INSERT INTO {changes} ([k:{k}~, ], roaring64_ids) "
-		"SELECT [k:COALESCE(o.{k}, n.{k})~, ], "
-		"[s:(COALESCE(o.{s}, '{}') OPERATOR({x}#) COALESCE(n.{s}, '{}'))~ OPERATOR({x}|) ] "
-		"FROM old_rows AS o FULL JOIN new_rows AS n ON [k:o.{k} {=} n.{k}~ AND ]";
+		"SELECT [k:c.{k}~, ], c.ids FROM (SELECT [k:COALESCE(o.{k}, n.{k}) AS {k}~, ], "
+		"[s:(COALESCE(o.{s}, '{}') OPERATOR({x}#) COALESCE(n.{s}, '{}'))~ OPERATOR({x}|) ] AS ids "
+		"FROM old_rows AS o FULL JOIN new_rows AS n ON [k:o.{k} {=} n.{k}~ AND ]) AS c "
+		"WHERE NOT {x}roaring64_is_empty(c.ids)";
 
 	create_statement_trigger(m, "insert", "AFTER INSERT", "{target}",
 							 "NEW TABLE AS new_rows",

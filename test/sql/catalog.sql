@@ -27,12 +27,17 @@ WHERE obj_description(objid, class::text) IS NULL
 	AND class IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
 				  'pg_cast'::regclass, 'pg_opclass'::regclass)
 	AND NOT (class = 'pg_type'::regclass AND objid = 'roaring64[]'::regtype);
--- not safe in parallel plans
-SELECT oid::regprocedure FROM functions WHERE proparallel <> 's';
+-- not safe in parallel plans, unless it writes (volatile, unsafe) or reads
+-- (stable, restricted) a table, which is named or given as regclass
+SELECT oid::regprocedure FROM functions
+WHERE proparallel <> CASE WHEN provolatile = 'v' THEN 'u'
+						  WHEN 'regclass'::regtype = ANY (proargtypes) THEN 'r' ELSE 's' END;
 -- volatile, or stable without reason
 SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND proname NOT IN
-	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
+	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel')
+	AND 'regclass'::regtype <> ALL (proargtypes || prorettype)
+	AND prorettype <> 'trigger'::regtype;
 -- a name without the prefix
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
 -- a C symbol that does not start with the function's own name, other than
@@ -43,7 +48,8 @@ WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	AND replace(replace(prosrc, '_element_', '_'), '_range_', '_') <> proname;
 -- rows without an estimate of their own
 SELECT oid::regprocedure FROM functions
-WHERE proretset AND (prorows <= 1 OR prosupport = 0);
+WHERE proretset AND (prorows <= 1 OR prosupport = 0)
+	AND 'regclass'::regtype <> ALL (proargtypes);
 
 -- a commutator that does not point back, or compares in the wrong direction
 SELECT a.oid::regoperator, b.oid::regoperator
