@@ -1356,7 +1356,7 @@ CREATE FUNCTION roaring64_migrate_verify(target regclass,
 										 OUT surplus roaring64)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_migrate_verify'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION roaring64_migrate_verify(regclass) IS
 'sets in which a migration''s target differs from its source';
 
