@@ -123,3 +123,4 @@ sanitize: install-deps
 # BENCH_ARGS=--quick shows only that it works.
 bench:
 	@$(top)/test/bench/run $(BENCH_ARGS)
+	@$(top)/test/bench/migrate $(filter --quick,$(BENCH_ARGS))

@@ -29,10 +29,10 @@ WHERE obj_description(objid, class::text) IS NULL
 	AND class IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
 				  'pg_cast'::regclass, 'pg_opclass'::regclass)
 	AND NOT (class = 'pg_type'::regclass AND objid = 'roaring64[]'::regtype);
--- not safe in parallel plans, though it writes nothing, or the other way round;
--- what reads a table that may be a temporary one is restricted
+-- not safe in parallel plans, unless it writes (volatile, unsafe), or reads a
+-- table that may be a temporary one (stable, restricted)
 SELECT oid::regprocedure FROM functions
-WHERE (proparallel = 'u') <> (provolatile = 'v') OR (proparallel = 'r' AND NOT on_tables);
+WHERE proparallel <> CASE WHEN provolatile = 'v' THEN 'u' WHEN on_tables THEN 'r' ELSE 's' END;
 -- volatile, or stable without reason, as it is no helper that works on tables
 SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN

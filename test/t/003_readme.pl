@@ -158,9 +158,11 @@ sub catalog
 	return sort split /\n/, $printed;
 }
 
+# Of a default only the value is shown, and of a procedure's arguments no IN.
 my $signature = q{
-	proname || '(' || regexp_replace(regexp_replace(pg_get_function_arguments(p.oid)::text,
-			'NULL::(bigint|interval|integer|boolean)', 'NULL', 'g'), '^IN ', '') || ')' AS long,
+	proname || '(' || regexp_replace(regexp_replace(pg_get_function_arguments(p.oid),
+			'(DEFAULT (NULL|''[^'']*''))::[a-z ]+(\[\])?', '\1', 'g'),
+			'(^|, )IN ', '\1', 'g') || ')' AS long,
 	p.oid::regprocedure::text AS short,
 	pg_get_function_result(p.oid) AS result
 };
@@ -238,7 +240,7 @@ same(
 	[ map { "$_ " . ($cost{$_} // 'is no function') } sort keys %behind ]);
 same(
 	'every function that can be called has an example',
-	[ grep { !/_(?:recv|transfn|trigger|gin_\w+)\(|\(internal/ } map { $_->{Function} }
+	[ grep { !/_(?:recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ } map { $_->{Function} }
 		  grep { $_->{Example} eq '—' } @{ $table{Function} } ],
 	[]);
 
@@ -276,7 +278,7 @@ same(
 		catalog(
 			qq{SELECT long || ' → ' || result
 		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass AND prokind = 'a'})
+		WHERE classid = 'pg_proc'::regclass AND prokind IN ('a', 'w')})
 	]);
 
 same(
