@@ -62,12 +62,12 @@ sub random_text
 
 sub list { return join ',', map { number() } 1 .. int rand 8 }
 
-# Up to three edits of a text: something put in, taken out, replaced, doubled.
+# One or two edits of a text: something put in, taken out, replaced, doubled.
 sub mutated_text
 {
 	my ($text) = @_;
 
-	for (1 .. 1 + int rand 3)
+	for (1 .. 1 + int rand 2)
 	{
 		my $at = int rand 1 + length $text;
 		my $length = int rand 3;
