@@ -3,7 +3,7 @@
 #
 #	make, make install, make installcheck, make clean
 #		as for any extension; PG_CONFIG=... names the server to build for
-#	make demo, make test, make sanitize, make bench
+#	make demo, make test, make sanitize, make fuzz, make valgrind, make bench
 #		on a bare Debian machine: install what is missing, then run on a
 #		private server that is removed afterwards
 #
@@ -45,7 +45,7 @@ WERROR ?= -Werror
 
 # These goals compile nothing here, so they need not find CRoaring, and those
 # of the first line not even PostgreSQL.
-BARE_GOALS = install-deps demo test sanitize bench
+BARE_GOALS = install-deps demo test sanitize fuzz valgrind bench
 OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck
 GOALS := $(or $(MAKECMDGOALS),all)
 
@@ -105,7 +105,7 @@ $(shell mkdir -p $(SOURCE_DIRS) && ln -sfn $(abspath $(top))/expected expected)
 endif
 endif
 
-.PHONY: all install-deps demo test sanitize bench
+.PHONY: all install-deps demo test sanitize fuzz valgrind bench
 
 install-deps:
 	@$(top)/tools/install-deps
@@ -119,6 +119,14 @@ test:
 
 sanitize: install-deps
 	@$(top)/test/run-unit --sanitize
+
+# FUZZ_SECONDS=1800 runs each target for half an hour.
+fuzz: install-deps
+	@$(top)/test/run-fuzz
+
+# All regression tests, which takes long.
+valgrind: install-deps
+	@$(top)/test/run-valgrind
 
 # BENCH_ARGS=--quick shows only that it works.
 bench:

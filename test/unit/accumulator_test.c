@@ -11,8 +11,6 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdio.h>
-
 #include "unit.h"
 #include "shapes.h"
 
@@ -208,12 +206,9 @@ run_case(void *arg)
 int
 main(int argc, char **argv)
 {
-	unit_start("accumulators against a model", DEFAULT_CASES, argc, argv);
-	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
-	{
-		unit_numbered_case(i);
-		if (!CHECK(unit_try(run_case, &i) == UNIT_DONE))
-			printf("\t%s\n", unit_reason);
-	}
-	return unit_finish();
+	static const unit_program program = {
+		.name = "accumulators against a model",.cases = DEFAULT_CASES,.run_case = run_case
+	};
+
+	return unit_run(&program, argc, argv);
 }

@@ -13,7 +13,6 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -393,12 +392,9 @@ run_case(void *arg)
 int
 main(int argc, char **argv)
 {
-	unit_start("the engine against CRoaring", DEFAULT_CASES, argc, argv);
-	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
-	{
-		unit_numbered_case(i);
-		if (!CHECK(unit_try(run_case, &i) == UNIT_DONE))
-			printf("\t%s\n", unit_reason);
-	}
-	return unit_finish();
+	static const unit_program program = {
+		.name = "the engine against CRoaring",.cases = DEFAULT_CASES,.run_case = run_case
+	};
+
+	return unit_run(&program, argc, argv);
 }

@@ -383,14 +383,14 @@ choose_probes(void)
 }
 
 static void
-run_case(uint64_t number)
+run_case(void *number)
 {
 	byte_string origin;
 	int64_t		deltas[] = {0, 1, -1, 65536, INT64_C(-4294967296), 0};
 
-	damaged = mutate_case(number);
+	damaged = mutate_case(*(uint64_t *) number);
 	damaged.bytes = unit_place(damaged.bytes, damaged.size,
-							   (unsigned) number % 8);
+							   (unsigned) unit_below(8));
 	origin = mutate_origin();
 	switch (unit_below(3))
 	{
@@ -447,13 +447,20 @@ run_case(uint64_t number)
 		  SLACK_LIMIT);
 }
 
+static void
+say_calls(void)
+{
+	printf("%" PRIu64 " calls, of which %" PRIu64 " failed as they may\n",
+		   calls, calls_failed);
+}
+
 int
 main(int argc, char **argv)
 {
-	unit_start("damaged bytes used", DEFAULT_CASES, argc, argv);
-	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
-		run_case(i);
-	printf("%" PRIu64 " calls, of which %" PRIu64 " failed as they may\n",
-		   calls, calls_failed);
-	return unit_finish();
+	static const unit_program program = {
+		.name = "damaged bytes used",.cases = DEFAULT_CASES,.run_case = run_case,
+		.after = say_calls
+	};
+
+	return unit_run(&program, argc, argv);
 }

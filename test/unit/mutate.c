@@ -11,7 +11,6 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "unit.h"
@@ -19,11 +18,6 @@
 #include "shapes.h"
 
 #define SPARE	64				/* bytes that mutations may add */
-#define PER_SET	16				/* cases that share one set */
-
-static byte_string origin;
-static uint64_t origin_number = UINT64_MAX;
-static uint64_t origin_seed;
 
 byte_string
 mutate_seed(void)
@@ -204,35 +198,4 @@ mutate(byte_string s)
 		mutations[i].apply(&m);
 	}
 	return m;
-}
-
-byte_string
-mutate_case(uint64_t i)
-{
-	uint64_t	number = i / PER_SET;
-
-	if (number != origin_number || unit_seed != origin_seed)
-	{
-		byte_string made;
-
-		/* in the memory of the case before; no case draws from this stream */
-		unit_reseed(~unit_seed, number);
-		made = mutate_seed();
-		free(origin.bytes);
-		origin.size = made.size;
-		origin.bytes = malloc(made.size);
-		if (origin.bytes == NULL)
-			abort();
-		memcpy(origin.bytes, made.bytes, made.size);
-		origin_number = number;
-		origin_seed = unit_seed;
-	}
-	unit_numbered_case(i);
-	return mutate(origin);
-}
-
-byte_string
-mutate_origin(void)
-{
-	return origin;
 }

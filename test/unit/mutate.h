@@ -30,8 +30,10 @@ extern byte_string mutate_seed(void);
 extern byte_string mutate(byte_string s);
 
 /*
- * Begins numbered case i and gives its damaged bytes.  Sixteen cases in a row
- * damage the same set, since making a set takes longer than judging one.
+ * The damaged bytes of numbered case i, which has begun.  By chance (damaged.c)
+ * sixteen cases in a row damage the same set, since making a set takes longer
+ * than judging one.  Under a fuzzer (test/fuzz/run.c) they are its bytes, and
+ * the origin is the same.
  */
 extern byte_string mutate_case(uint64_t i);
 

@@ -124,21 +124,31 @@ test_damaged(uint64_t number)
 		CHECK(unit_error == R64_CORRUPT);
 }
 
+static void
+run_case(void *number)
+{
+	uint64_t	i = *(uint64_t *) number;
+
+	if (i % 2 == 0)
+		test_answers();
+	else
+		test_damaged(i);
+}
+
+static void
+after_cases(void)
+{
+	unit_case("thrift");
+	test_thrift();
+}
+
 int
 main(int argc, char **argv)
 {
-	unit_start("sets fetched in parts", DEFAULT_CASES, argc, argv);
-	unit_case("thrift");
-	test_thrift();
-	for (uint64_t i = unit_first; i < unit_first + unit_cases; i++)
-	{
-		if (i % 2 == 0)
-		{
-			unit_numbered_case(i);
-			test_answers();
-		}
-		else
-			test_damaged(i);
-	}
-	return unit_finish();
+	static const unit_program program = {
+		.name = "sets fetched in parts",.cases = DEFAULT_CASES,.run_case = run_case,
+		.after = after_cases
+	};
+
+	return unit_run(&program, argc, argv);
 }

@@ -48,6 +48,8 @@ static size_t blocks_room;
 
 static jmp_buf *escape;
 static uint64_t random_state = 1;
+static const uint8_t *fed;
+static size_t nfed;
 
 /*
  * Memory
@@ -468,8 +470,15 @@ unit_reseed(uint64_t seed, uint64_t stream)
 	random_state = x != 0 ? x : 1;
 }
 
-uint64_t
-unit_random(void)
+void
+unit_feed(const uint8_t *bytes, size_t size)
+{
+	fed = bytes;
+	nfed = size;
+}
+
+static uint64_t
+random_number(void)
 {
 	random_state ^= random_state >> 12;
 	random_state ^= random_state << 25;
@@ -477,10 +486,36 @@ unit_random(void)
 	return random_state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
+/* A number of size bytes: what was fed, while there is some. */
+static uint64_t
+draw(size_t size)
+{
+	uint64_t	v = 0;
+
+	if (nfed == 0)
+		return random_number();
+	if (size > nfed)
+		size = nfed;
+	memcpy(&v, fed, size);
+	fed += size;
+	nfed -= size;
+	return v;
+}
+
+uint64_t
+unit_random(void)
+{
+	return draw(8);
+}
+
 uint64_t
 unit_below(uint64_t n)
 {
-	return unit_random() % n;
+	size_t		size = 1;
+
+	while (size < 8 && n > UINT64_C(1) << (8 * size))
+		size++;
+	return draw(size) % n;
 }
 
 uint64_t

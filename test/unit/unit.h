@@ -61,6 +61,19 @@ extern int	unit_finish(void);
 extern bool unit_case_failed(void);
 
 /*
+ * A program of numbered cases hands its main over to unit_run: that of run.c,
+ * or of test/fuzz/run.c, where a fuzzer feeds the cases.
+ */
+typedef struct unit_program
+{
+	const char *name;
+	uint64_t	cases;			/* unless an argument says how many */
+	void		(*run_case) (void *number); /* a uint64_t */
+	void		(*after) (void);	/* after the last case; may be NULL */
+} unit_program;
+extern int	unit_run(const unit_program *program, int argc, char **argv);
+
+/*
  * Checks.  They count nothing by themselves: a case with a failed check is a
  * failed case.
  */
@@ -120,8 +133,10 @@ extern r64_error unit_error;
 extern const char *unit_reason;
 
 /*
- * Chance: xorshift64* over a state that unit_numbered_case sets.
+ * Chance: xorshift64* over a state that unit_numbered_case sets.  Where it was
+ * fed, these bytes are used up first, as few as a number needs.
  */
+extern void unit_feed(const uint8_t *bytes, size_t size);
 extern void unit_reseed(uint64_t seed, uint64_t stream);
 extern uint64_t unit_random(void);
 extern uint64_t unit_below(uint64_t n); /* 0 .. n - 1; n at least 1 */

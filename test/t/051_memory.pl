@@ -1,0 +1,150 @@
+# 051_memory.pl
+#	  A backend's memory stays as it is however often a function is called.
+#
+# For each family of functions one query makes many calls, with new arguments
+# each time.  When a tenth of its rows is done and again at the last row it
+# asks the operating system how much memory the process has, and the server
+# how much its memory contexts have.  The second shows small leaks soon, but
+# not what a library gets from malloc.  The answers at the first row are not
+# used: what asking takes is then part of both others.
+#
+# $ROARING64_TEST_CALLS is the number of calls in all, 200000 by default; with
+# 10000000 a leak of one or two bytes per call is seen.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'there is no /proc' unless -r '/proc/self/statm';
+
+my $calls = $ENV{ROARING64_TEST_CALLS} || 200_000;
+
+# How much more is no leak: blocks that are kept, malloc's own affairs.
+my $context_slack = 64 * 1024;
+my $process_slack = 256 * 1024;
+
+# One call or more for each row of sets (a, b), with i to make it another one
+# each time; t has a and b in compressed and in external storage.
+my %families = (
+	'text' => q{length((a | i)::text), ('{' || i || ',1,2}')::roaring64 IS NULL},
+	'bytes' => q{roaring64_check((a | i)::bytea), (b | i)::bytea::roaring64 IS NULL,
+		length(roaring64_send(a | i))},
+	'arrays' => q{cardinality((a | i)::bigint[]), ARRAY[i, 1, -i]::roaring64 IS NULL,
+		ARRAY[1, 2, i::integer]::roaring64 IS NULL},
+	'ranges' => q{int8range(i, i + 1000)::roaring64 IS NULL,
+		isempty((int8multirange(int8range(i, i + 10))::roaring64)::int8multirange)},
+	'comparisons' => q{a = b, a | i < b, roaring64_cmp(a - i, b), roaring64_hash(a | i),
+		roaring64_hash_extended(b, i)},
+	'set operators' => q{(a | i) & b IS NULL, a - (b | i) IS NULL, (a # i) | b IS NULL, i | a IS NULL},
+	'range operators' => q{a | int8range(i, i + 7) IS NULL, a & int8range(i, i + 7000) IS NULL,
+		b - int8range(i, i + 70) IS NULL, a # int8range(1, i) IS NULL},
+	'tests' => q{a @> i, i <@ b, a @> (b | i), a <@ b, a && b, a @> int8range(i, i + 3),
+		b && int8range(i, i + 3)},
+	'counts' => q{roaring64_cardinality(a | i), roaring64_cardinality(a, int8range(1, i)),
+		roaring64_and_cardinality(a, b | i), roaring64_or_cardinality(a, b),
+		roaring64_xor_cardinality(a, b), roaring64_andnot_cardinality(a, b),
+		roaring64_jaccard(a, b), roaring64_is_empty(a)},
+	'order' => q{roaring64_min(a | i), roaring64_max(a | i), roaring64_rank(a, i),
+		roaring64_select(a, i), roaring64_next(b, i), roaring64_prev(b, i), roaring64_next_absent(a, i)},
+	'parts' => q{roaring64_slice(a, i % 50, 10) IS NULL, cardinality(roaring64_first(b, 5, i)),
+		cardinality(roaring64_last(b, 5, i)), roaring64_shift(a, i) IS NULL},
+	'bulk' => q{roaring64_add(a, ARRAY[i, i + 9]) IS NULL, roaring64_remove(b, ARRAY[i, 3]) IS NULL,
+		roaring64_contains_each(a, ARRAY[i, 2]) IS NULL},
+	'ids' => q{roaring64_snowflake_fold(i), roaring64_snowflake_unfold(i), roaring64_time_bucket(i, 8),
+		cardinality(roaring64_index_keys(a | i))},
+	'rows' => q{(SELECT count(*) FROM roaring64_elements(a & int8range(i, i + 99)) e),
+		(SELECT count(*) FROM roaring64_ranges(b & int8range(i, i + 99)) e),
+		(SELECT count(*) FROM roaring64_split(a | i, 16) e),
+		(SELECT count(*) FROM roaring64_histogram(a | i, 3) e),
+		(SELECT cardinality FROM roaring64_stats(a | i) e)},
+	'rows left early' => q{(SELECT roaring64_elements(a | i) LIMIT 1),
+		(SELECT roaring64_ranges(a | i) LIMIT 1)},
+	'aggregates' => q{(SELECT roaring64_agg(e * i) FROM generate_series(1, 20) e) IS NULL,
+		(SELECT roaring64_agg(int8range(i, i + e)) FROM generate_series(1, 3) e) IS NULL,
+		(SELECT roaring64_agg(ARRAY[i, e]) FROM generate_series(1, 3) e) IS NULL,
+		(SELECT roaring64_count_distinct(e * i) FROM generate_series(1, 20) e)},
+	'aggregates of sets' => q{
+		(SELECT roaring64_or_agg(s) FROM (VALUES (a), (b), (a | i)) v (s)) IS NULL,
+		(SELECT roaring64_and_agg(s) FROM (VALUES (a), (b), (a | i)) v (s)) IS NULL,
+		(SELECT roaring64_xor_agg(s) FROM (VALUES (a), (b), (a | i)) v (s)) IS NULL,
+		(SELECT roaring64_or_cardinality_agg(s) FROM (VALUES (a), (b), (a | i)) v (s))},
+	'variables' => q{with_variable(a, i)},
+	'refusals' => q{refused(a, i)},
+);
+
+my $node = PostgreSQL::Test::Cluster->new('memory');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\n");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION roaring64;
+	CREATE TABLE t (a roaring64, b roaring64);
+	ALTER TABLE t ALTER b SET STORAGE EXTERNAL;
+	INSERT INTO t
+	SELECT roaring64_agg(i * 5), roaring64_agg(i * i) FROM generate_series(1, 2000) i;
+	INSERT INTO t VALUES ('{1,2,3,4,5,6,-7}', '{3,5,1000000}');
+	CREATE FUNCTION process_bytes() RETURNS bigint VOLATILE LANGUAGE sql
+	RETURN split_part(pg_read_file('/proc/self/statm'), ' ', 2)::bigint * 4096;
+	CREATE FUNCTION context_bytes() RETURNS bigint VOLATILE LANGUAGE sql
+	RETURN (SELECT sum(total_bytes) FROM pg_backend_memory_contexts);
+	CREATE FUNCTION with_variable(a roaring64, i bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+	DECLARE
+		s roaring64 := a;
+	BEGIN
+		FOR k IN 1..5 LOOP
+			s := s | (i * k);
+		END LOOP;
+		RETURN s @> i;
+	END $$;
+	CREATE FUNCTION refused(a roaring64, i bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+	BEGIN
+		CASE i % 4
+			WHEN 0 THEN PERFORM roaring64_shift(a | 1 | i, 9223372036854775807);
+			WHEN 1 THEN PERFORM roaring64_from_bytea(a::bytea || '\x00');
+			WHEN 2 THEN PERFORM ('{' || i || ',x}')::roaring64;
+			WHEN 3 THEN PERFORM a | int8range(NULL, i);
+		END CASE;
+		RETURN false;
+	EXCEPTION WHEN numeric_value_out_of_range OR invalid_binary_representation
+		OR invalid_text_representation OR program_limit_exceeded THEN
+		RETURN true;
+	END $$;});
+
+# "expression, expression": all of them counted, so that none is left out.
+my $per_family = $calls / keys %families;
+my $made = 0;
+for my $family (sort keys %families)
+{
+	my $expressions = $families{$family};
+	my $each = $node->safe_psql('postgres', "SELECT num_nulls($expressions) + num_nonnulls($expressions)
+		FROM t, (VALUES (1::bigint)) v (i) LIMIT 1");
+	# two rows in t
+	my $rounds = int($per_family / $each / 2) + 100;
+	my $tenth = int($rounds / 10);
+
+	my $grown = $node->safe_psql(
+		'postgres', qq{
+		SELECT max(process) FILTER (WHERE i = $rounds) - max(process) FILTER (WHERE i = $tenth),
+			max(contexts) FILTER (WHERE i = $rounds) - max(contexts) FILTER (WHERE i = $tenth)
+		FROM (SELECT i,
+				CASE WHEN i IN (1, $tenth, $rounds) THEN process_bytes() END AS process,
+				CASE WHEN i IN (1, $tenth, $rounds) THEN context_bytes() END AS contexts
+			FROM (SELECT i, num_nulls($expressions) AS called
+				FROM generate_series(1::bigint, $rounds) i, t OFFSET 0) called
+			WHERE called >= 0) measured});
+	my ($process, $contexts) = split /\|/, $grown;
+
+	$made += 2 * $rounds * $each;
+	cmp_ok($process, '<', $process_slack, "$family: the process does not grow");
+	cmp_ok($contexts, '<', $context_slack, "$family: the memory contexts do not grow");
+	note("$family: " . 2 * $rounds * $each . " calls, $process bytes more, contexts $contexts");
+}
+cmp_ok($made, '>=', $calls, 'so many calls were made');
+diag("$made calls measured");
+
+$node->stop;
+done_testing();
