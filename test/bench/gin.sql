@@ -14,7 +14,7 @@
 CREATE TABLE tags_rows AS
 SELECT DISTINCT row, id::int
 FROM (SELECT i AS row, 1 + floor(:rows / 10
-			* ((hashint8extended(i * 64 + j, 5) & 4294967295) / 4294967296.0) ^ 3) AS id
+			* ((hashint8extended(i * 64 + j, 5) & 4294967295)::float8 / 4294967296::float8) ^ 3) AS id
 	  FROM generate_series(1::bigint, :rows / 10) i,
 		generate_series(1, 1 + (hashint8extended(i, 6) & 9223372036854775807) % 40) j) given;
 CREATE TABLE tags_roaring64 AS

@@ -22,11 +22,13 @@ $$;
 SELECT format('PostgreSQL %s, work_mem %s, shared_buffers %s, jit %s.',
 	current_setting('server_version'), current_setting('work_mem'),
 	current_setting('shared_buffers'), current_setting('jit'));
+\if :sets
 SELECT format('roaring64 columns: %s where compression pays (%s), else STORAGE EXTERNAL, as'
 	' the peer''s type has it always.', current_setting('default_toast_compression'),
 	string_agg(name, ', ' ORDER BY a))
 FROM data_sets
 WHERE compressed;
+\endif
 SELECT format('roaring64 %s; the peer is %s.', max(extversion) FILTER (WHERE extname = 'roaring64'),
 	coalesce('roaringbitmap64 of roaringbitmap '
 		|| max(extversion) FILTER (WHERE extname = 'roaringbitmap'), 'not here'))
