@@ -70,6 +70,15 @@ extern PGDLLEXPORT void _PG_init(void);
 #define roaring64_analyze_delay_point() vacuum_delay_point()
 #endif
 
+/* An index scan is told what statistics to fill from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define roaring64_index_beginscan(table, index, snapshot, nkeys) \
+	index_beginscan(table, index, snapshot, NULL, nkeys, 0)
+#else
+#define roaring64_index_beginscan(table, index, snapshot, nkeys) \
+	index_beginscan(table, index, snapshot, nkeys, 0)
+#endif
+
 /* Random numbers of the backend, from 0 to less than 1. */
 #if PG_VERSION_NUM >= 150000
 #include "common/pg_prng.h"

@@ -102,6 +102,9 @@ typedef struct DedupSet
 	StateOwner	owner;
 	Oid			type;			/* roaring64 */
 	Oid			array_type;		/* roaring64[] */
+	Oid			claims_index;	/* for dedup_scan, or InvalidOid */
+	Oid			chunks_index;
+	AttrNumber	members;		/* the column of the chunks */
 	bool		by_count;		/* the window is so many ids, */
 	bool		by_time;		/* or so long; else for ever */
 	bool		ascending;		/* ids ascend with time */
@@ -150,6 +153,12 @@ extern int	dedup_stripe(Datum key);
 extern void dedup_lock(DedupSet *set, Datum key, LOCKMODE mode);
 extern bool dedup_try_lock_stripe(DedupSet *set, int stripe, LOCKMODE mode);
 extern bool dedup_try_lock_set(DedupSet *set);
+
+/* scan.c */
+extern void dedup_find_indexes(DedupSet *set);
+extern bool dedup_may_scan(const DedupSet *set);
+extern bool dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place,
+					   bool claims);
 
 /* look.c */
 extern DedupAnswer dedup_look(DedupSet *set, Datum key, int64 id);

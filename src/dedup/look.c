@@ -19,6 +19,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "dedup/dedup.h"
 
@@ -111,17 +112,39 @@ is_too_old(DedupSet *set, Datum key, int64 id, Reading reading)
 	return read_forgotten(set, key, reading, &forgotten) && id <= forgotten;
 }
 
+/* Whether an id is in the claims, if asked, or the chunks, by a snapshot. */
+static bool
+is_remembered(DedupSet *set, Datum key, int64 id, bool claims,
+			  Reading reading)
+{
+	int64		place = dedup_place(set, id);
+	Datum		chunk = Int64GetDatum(dedup_chunk(set, place));
+	Datum		values[3] = {key, Int64GetDatum(id), chunk};
+	bool		found;
+
+	if (reading != TRANSACTIONS && dedup_may_scan(set))
+	{
+		if (reading == LATEST)
+		{
+			CommandCounterIncrement();
+			PushActiveSnapshot(GetLatestSnapshot());
+		}
+		found = dedup_scan(set, key, id, place, claims);
+		if (reading == LATEST)
+			PopActiveSnapshot();
+		return found;
+	}
+	if (!claims)
+		values[1] = chunk;
+	look(set, claims ? DEDUP_LOOK : DEDUP_LOOK_CHUNK, values, reading);
+	return rows_have(place);
+}
+
 /* What an id is, by a snapshot. */
 static DedupAnswer
 look_for(DedupSet *set, Datum key, int64 id, Reading reading)
 {
-	int64		place = dedup_place(set, id);
-	Datum		values[3] = {
-		key, Int64GetDatum(id), Int64GetDatum(dedup_chunk(set, place))
-	};
-
-	look(set, DEDUP_LOOK, values, reading);
-	if (rows_have(place))
+	if (is_remembered(set, key, id, true, reading))
 		return DEDUP_DUPLICATE;
 	/* after the chunks, so that what is forgotten meanwhile shows */
 	return is_too_old(set, key, id, reading) ? DEDUP_TOO_OLD : DEDUP_NEW;
@@ -150,11 +173,7 @@ dedup_seen(DedupSet *set, Datum key, int64 id)
 DedupAnswer
 dedup_look_again(DedupSet *set, Datum key, int64 id)
 {
-	int64		place = dedup_place(set, id);
-	Datum		values[2] = {key, Int64GetDatum(dedup_chunk(set, place))};
-
-	look(set, DEDUP_LOOK_CHUNK, values, LATEST);
-	if (!rows_have(place))
+	if (!is_remembered(set, key, id, false, LATEST))
 		return is_too_old(set, key, id, LATEST) ? DEDUP_TOO_OLD : DEDUP_NEW;
 	if (IsolationUsesXactSnapshot())
 		dedup_serialization_failure();

@@ -141,6 +141,7 @@ resolve_set(StateOwner *owner)
 	set->array_type = get_array_type(set->type);
 	if (!OidIsValid(set->array_type))
 		not_a_set(owner->relid, "Its table of chunks has no members.");
+	dedup_find_indexes(set);
 }
 
 /*

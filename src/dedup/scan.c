@@ -1,0 +1,158 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.c
+ *	  Looking for one id by the indexes of the claims and of the chunks.
+ *
+ * To look is most of what a claim does, and all that a duplicate does.  By
+ * SPI it would cost more than the rest of the claim; here it is two descents
+ * of a btree.  It reads what the statement DEDUP_LOOK would, on the same
+ * conditions: whoever may not read the tables as a whole, or not all rows of
+ * them, or has other indexes than those that roaring64_dedup_create makes, is
+ * sent to that statement.
+ *
+ * src/dedup/scan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "dedup/dedup.h"
+
+/* Whether column n of an index (from 0) is this one, in ascending order. */
+static bool
+index_has(Relation table, Relation index, int n, const char *column, Oid type)
+{
+	return index->rd_index->indkey.values[n] ==
+		get_attnum(RelationGetRelid(table), column) &&
+		index->rd_opcintype[n] == type && index->rd_indoption[n] == 0;
+}
+
+/* The table's primary key if it begins with those columns, or InvalidOid. */
+static Oid
+find_index(Oid relid, const char *number)
+{
+	Relation	table = table_open(relid, AccessShareLock);
+	Oid			result = InvalidOid;
+	List	   *indexes = RelationGetIndexList(table);
+
+	if (indexes != NIL && OidIsValid(table->rd_pkindex))
+	{
+		Relation	index = index_open(table->rd_pkindex, AccessShareLock);
+
+		if (index->rd_rel->relam == BTREE_AM_OID &&
+			index->rd_index->indisvalid &&
+			index->rd_index->indnkeyatts >= 2 &&
+			index_has(table, index, 0, "key", TEXTOID) &&
+			index_has(table, index, 1, number, INT8OID))
+			result = RelationGetRelid(index);
+		index_close(index, NoLock);
+	}
+	list_free(indexes);
+	table_close(table, NoLock);
+	return result;
+}
+
+/* What is to be known of a set's indexes; part of opening it. */
+void
+dedup_find_indexes(DedupSet *set)
+{
+	Oid			chunks = set->owner.tables[DEDUP_CHUNKS];
+
+	set->claims_index = find_index(set->owner.tables[DEDUP_CLAIMS], "id");
+	set->chunks_index = find_index(chunks, "chunk");
+	set->members = get_attnum(chunks, "members");
+}
+
+/* Whether the user may read all of a table. */
+static bool
+may_read(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+}
+
+/* Whether dedup_scan may be used by this user. */
+bool
+dedup_may_scan(const DedupSet *set)
+{
+	return OidIsValid(set->claims_index) && OidIsValid(set->chunks_index) &&
+		may_read(set->owner.tables[DEDUP_CLAIMS]) &&
+		may_read(set->owner.tables[DEDUP_CHUNKS]);
+}
+
+/*
+ * Looks for rows with (key, number) by an index, until check is content with
+ * one; a NULL check is content with any.
+ */
+static bool
+scan(Oid relid, Oid indexid, Datum key, int64 number, const DedupSet *set,
+	 bool (*check) (const DedupSet *, TupleTableSlot *, int64), int64 place)
+{
+	Relation	table = table_open(relid, AccessShareLock);
+	Relation	index = index_open(indexid, AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	ScanKeyData keys[2];
+	IndexScanDesc desc;
+	bool		found = false;
+
+	ScanKeyEntryInitialize(&keys[0], 0, 1, BTEqualStrategyNumber, InvalidOid,
+						   index->rd_indcollation[0], F_TEXTEQ, key);
+	ScanKeyEntryInitialize(&keys[1], 0, 2, BTEqualStrategyNumber, InvalidOid,
+						   InvalidOid, F_INT8EQ, Int64GetDatum(number));
+	desc = roaring64_index_beginscan(table, index, GetActiveSnapshot(), 2);
+	index_rescan(desc, keys, 2, NULL, 0);
+	while (!found && index_getnext_slot(desc, ForwardScanDirection, slot))
+		found = check == NULL || check(set, slot, place);
+	index_endscan(desc);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, NoLock);
+	table_close(table, NoLock);
+	return found;
+}
+
+/* Whether a chunk has a place. */
+static bool
+chunk_has(const DedupSet *set, TupleTableSlot *slot, int64 place)
+{
+	bool		isnull;
+	Datum		members = slot_getattr(slot, set->members, &isnull);
+	struct varlena *flat = PG_DETOAST_DATUM_PACKED(members);
+	r64_set		s = roaring64_view(flat);
+	bool		result = r64_contains(&s, place);
+
+	if (flat != (struct varlena *) DatumGetPointer(members))
+		pfree(flat);
+	return result;
+}
+
+/*
+ * Whether an id is in the claims, if it should be looked for there, or in the
+ * chunks, as of the active snapshot.
+ */
+bool
+dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place, bool claims)
+{
+	if (claims && scan(set->owner.tables[DEDUP_CLAIMS], set->claims_index,
+					   key, id, set, NULL, 0))
+		return true;
+	return scan(set->owner.tables[DEDUP_CHUNKS], set->chunks_index, key,
+				dedup_chunk(set, place), set, chunk_has, place);
+}
