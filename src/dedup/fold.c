@@ -139,15 +139,20 @@ lockable_claims(DedupSet *set, uint64 n)
 	StripeState stripes[DEDUP_STRIPES] = {UNKNOWN};
 	Datum	   *places = palloc(sizeof(Datum) * Max(n, 1));
 	TupleDesc	desc = SPI_tuptable->tupdesc;
+	text	   *last = NULL;
+	int			stripe = 0;
 	int			count = 0;
 
 	for (uint64 i = 0; i < n; i++)
 	{
 		HeapTuple	tuple = SPI_tuptable->vals[i];
 		bool		isnull;
-		int			stripe = dedup_stripe(SPI_getbinval(tuple, desc, 2,
+		text	   *key = DatumGetTextPP(SPI_getbinval(tuple, desc, 2,
 														&isnull));
 
+		if (last == NULL || compare_keys(key, last) != 0)
+			stripe = dedup_stripe(PointerGetDatum(key));
+		last = key;
 		if (stripes[stripe] == UNKNOWN)
 			stripes[stripe] = dedup_try_lock_stripe(set, stripe,
 													DEDUP_LOCK_FOLD) ?

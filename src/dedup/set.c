@@ -313,10 +313,19 @@ write_statement(StateOwner *owner, int n, StringInfo text, Oid *types)
 	return nargs;
 }
 
+/* StateKind.reads_all */
+static bool
+reads_all(int n)
+{
+	return n == DEDUP_LIST || n == DEDUP_LIST_IN_ORDER ||
+		n == DEDUP_LIST_DUE || n == DEDUP_STATS;
+}
+
 static const StateKind dedup_kind = {
 	.size = sizeof(DedupSet),
 	.resolve = resolve_set,
-	.statement = write_statement
+	.statement = write_statement,
+	.reads_all = reads_all
 };
 
 /* The set that the OID is of; the caller is connected to SPI. */

@@ -22,11 +22,14 @@
 
 #include "access/xact.h"
 #include "storage/lmgr.h"
+#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -200,30 +203,55 @@ state_table_name(StateOwner *owner, int table)
 	return state_relation(owner->tables[table]);
 }
 
+/*
+ * Prepares a statement and plans it, once for all parameters.  The planner
+ * knows neither how many elements an array will have nor how the table will
+ * grow; to read the table for a few rows, or for a hundred thousand out of
+ * ten million, is never what is wanted.
+ */
+static SPIPlanPtr
+prepare(const char *text, int nargs, Oid *types, bool reads_all)
+{
+	int			level = NewGUCNestLevel();
+	SPIPlanPtr	plan;
+	CachedPlan *generic;
+
+	if (!reads_all)
+		(void) set_config_option("enable_seqscan", "off", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	plan = SPI_prepare_cursor(text, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare_cursor returned %s for: %s",
+			 SPI_result_code_string(SPI_result), text);
+	if (SPI_keepplan(plan) != 0)
+		elog(ERROR, "SPI_keepplan failed for: %s", text);
+	generic = SPI_plan_get_cached_plan(plan);
+	if (generic != NULL)
+		ReleaseCachedPlan(generic, CurrentResourceOwner);
+	AtEOXact_GUC(false, level);
+	return plan;
+}
+
 /* See plans.h. */
 SPIPlanPtr
 state_plan(StateOwner *owner, int n)
 {
 	StringInfoData text;
 	Oid			types[STATE_MAX_ARGS];
+	const StateKind *kind = owner->kind;
 	int			nargs;
-	SPIPlanPtr	plan;
 
 	Assert(n >= 0 && n < STATE_MAX_PLANS);
 	if (owner->plans[n] != NULL)
 		return owner->plans[n];
 
 	initStringInfo(&text);
-	nargs = owner->kind->statement(owner, n, &text, types);
+	nargs = kind->statement(owner, n, &text, types);
 	Assert(nargs <= STATE_MAX_ARGS);
-	plan = SPI_prepare(text.data, nargs, types);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare returned %s for: %s",
-			 SPI_result_code_string(SPI_result), text.data);
-	if (SPI_keepplan(plan) != 0)
-		elog(ERROR, "SPI_keepplan failed for: %s", text.data);
-	owner->plans[n] = plan;
-	return plan;
+	owner->plans[n] = prepare(text.data, nargs, types,
+							  kind->reads_all != NULL && kind->reads_all(n));
+	return owner->plans[n];
 }
 
 /*

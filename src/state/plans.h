@@ -40,6 +40,10 @@ struct StateOwner;
  *
  * statement writes the text of a statement, in which tables are named by
  * state_table_name, and the types of its parameters; returns how many.
+ *
+ * reads_all tells of a statement that is to read a whole table.  All others
+ * find their rows by an index, also when the table was empty when they were
+ * planned, and is not any more; NULL for none.
  */
 typedef struct StateKind
 {
@@ -47,6 +51,7 @@ typedef struct StateKind
 	void		(*resolve) (struct StateOwner *owner);
 	int			(*statement) (struct StateOwner *owner, int n,
 							  StringInfo text, Oid *types);
+	bool		(*reads_all) (int n);
 } StateKind;
 
 typedef struct StateOwner
@@ -72,7 +77,7 @@ extern StateOwner *state_owner(const StateKind *kind, Oid relid);
 /* The quoted and qualified name of one of its tables, palloc'd. */
 extern const char *state_table_name(StateOwner *owner, int table);
 
-/* Statement n of the owner, prepared on first use. */
+/* Statement n of the owner, prepared and planned on first use. */
 extern SPIPlanPtr state_plan(StateOwner *owner, int n);
 
 /*

@@ -1,0 +1,234 @@
+# 016_dedup_kill.pl
+#	  Dedup sets survive what ends servers: kill -9, failover, dump and restore.
+#
+# Clients process messages: a transaction claims an id and, if it is new, stores
+# a row.  Another folds.  In the middle of that the server is killed, again and
+# again, started, and what is there compared:
+#
+#	- every message that is stored has its claim, and every claim its message;
+#	- what was acknowledged is there;
+#	- resending everything processes nothing twice.
+#
+# Then the same ids must be there on a standby, in a dump that is restored, and
+# in a prepared transaction that outlives a crash.
+#
+# $ROARING64_TEST_KILLS says how often to kill; 2 if not given.
+
+use strict;
+use warnings FATAL => 'all';
+
+use File::Temp qw(tempdir);
+use IPC::Run;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $kills = $ENV{ROARING64_TEST_KILLS} || 2;
+my $clients = 4;
+my $dir = tempdir(CLEANUP => 1);
+
+my $node = PostgreSQL::Test::Cluster->new('kill');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', q{
+fsync = on
+max_prepared_transactions = 5
+restart_after_crash = off
+});
+$node->start;
+
+# Clients draw from the same 100 ids again and again, then from the next 100,
+# so that there are duplicates at all times, concurrent ones and folded ones.
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION roaring64;
+	SELECT roaring64_dedup_create('seen');
+	CREATE TABLE messages (id bigint, client integer);
+	CREATE TABLE rounds (n integer);
+	INSERT INTO rounds VALUES (0);
+
+	CREATE FUNCTION process(message bigint, by_client integer) RETURNS boolean
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		IF NOT roaring64_dedup_claim('seen', 'k', message) THEN RETURN false; END IF;
+		INSERT INTO messages VALUES (message, by_client);
+		RETURN true;
+	END $$;
+
+	CREATE PROCEDURE work(by_client integer) LANGUAGE plpgsql AS $$
+	DECLARE
+		base bigint := (SELECT max(n) FROM rounds) * 100000::bigint;
+		id bigint;
+	BEGIN
+		FOR i IN 0..50000 LOOP
+			id := base + i / 10 + (random() * 100)::int;
+			IF process(id, by_client) THEN
+				RAISE NOTICE 'acknowledged %', id;
+			END IF;
+			COMMIT;
+			IF by_client = 0 AND i % 50 = 49 THEN
+				CALL roaring64_dedup_fold('seen');
+			END IF;
+		END LOOP;
+	END $$;
+});
+
+# A client: psql, whose messages say what has been processed.  The notice of an
+# id comes before its commit, but that of the next one after it.
+sub start_client
+{
+	my ($n) = @_;
+	my $client = { out => '', err => '' };
+
+	$client->{run} = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c', "CALL work($n)" ],
+		'<', \undef, '>', \$client->{out}, '2>', \$client->{err});
+	return $client;
+}
+
+my $compare = q{
+	SELECT (SELECT count(*) FROM messages) > 0,
+		(SELECT count(*) - count(DISTINCT id) FROM messages),
+		(SELECT coalesce(roaring64_agg(id), '{}') = roaring64_dedup_export('seen', 'k') FROM messages)};
+my %acknowledged;
+
+for my $round (1 .. $kills)
+{
+	$node->safe_psql('postgres', "INSERT INTO rounds VALUES ($round)");
+	my @clients = map { start_client($_) } 0 .. $clients - 1;
+	my $deadline = time + 60;
+	my $wanted = 100 + int rand 400;
+
+	# kill it while they are at it, at no particular moment
+	while (time < $deadline)
+	{
+		$_->{run}->pump_nb for @clients;
+		last if grep({ $_->{err} =~ tr/\n// } @clients) == $clients
+		  && length(join '', map { $_->{err} } @clients) > 24 * $wanted;
+		select undef, undef, undef, 0.01;
+	}
+	$node->stop('immediate') if $round % 4 == 0;
+	$node->kill9 unless $round % 4 == 0;
+	$_->{run}->finish for @clients;
+	for my $client (@clients)
+	{
+		my @ids = $client->{err} =~ /acknowledged (\d+)\n/g;
+		pop @ids;
+		$acknowledged{$_} = 1 for @ids;
+	}
+	$node->start;
+	is($node->safe_psql('postgres', $compare),
+		't|0|t', "round $round: messages and claims are the same, each once");
+}
+
+cmp_ok(scalar keys %acknowledged, '>', 50 * $kills, 'messages were processed');
+my $ids = join ',', keys %acknowledged;
+is( $node->safe_psql(
+		'postgres',
+		"SELECT count(*) FROM unnest('{$ids}'::bigint[]) AS a (id)
+		WHERE NOT EXISTS (SELECT FROM messages AS m WHERE m.id = a.id)"),
+	'0',
+	'what was acknowledged is there');
+is( $node->safe_psql(
+		'postgres', 'SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
+	'0',
+	'resending all processes nothing twice');
+$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')});
+is( $node->safe_psql(
+		'postgres', 'SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
+	'0',
+	'and neither after another fold');
+
+#
+# Two-phase commit: prepared, through a crash, committed or not.
+#
+$node->safe_psql(
+	'postgres', q{
+	BEGIN; SELECT process(-1, 0); PREPARE TRANSACTION 'one';
+	BEGIN; SELECT process(-2, 0); PREPARE TRANSACTION 'two';
+	BEGIN; SELECT roaring64_dedup_claim_bulk('seen', 'bulk', ARRAY[-3]); PREPARE TRANSACTION 'three';
+});
+$node->stop('immediate');
+$node->start;
+$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')});
+my ($status, $out, $err) = $node->psql('postgres',
+	q{SET statement_timeout = '500ms'; SELECT process(-1, 0)});
+like($err, qr/statement timeout/, 'a claim waits for one that is prepared');
+($status, $out, $err) = $node->psql('postgres',
+	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_claim('seen', 'bulk', -4)});
+like($err, qr/statement timeout/, 'and for one in bulk');
+$node->safe_psql('postgres',
+	q{COMMIT PREPARED 'one'; ROLLBACK PREPARED 'two'; COMMIT PREPARED 'three'});
+is( $node->safe_psql(
+		'postgres',
+		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('seen', 'bulk', -3)}),
+	'f|t|f',
+	'one that was committed is a duplicate, one that was rolled back is new');
+
+#
+# A duplicate writes no WAL, and needs no transaction id.
+#
+for my $place ('claimed', 'folded')
+{
+	$node->safe_psql('postgres', q{SELECT process(-5, 0)});
+	$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')})
+	  if $place eq 'folded';
+	# hint bits are set, pages pruned, a checkpoint is over
+	$node->safe_psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -5); CHECKPOINT});
+	is( $node->safe_psql(
+			'postgres', q{
+		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5)),
+			count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', ARRAY[-5, -1]) <> '{}'),
+			pg_current_xact_id_if_assigned() IS NULL
+		FROM generate_series(1, 1000)}),
+		'0|0|t', "a duplicate that is $place needs no transaction id");
+	my $before = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+	$node->safe_psql('postgres',
+		q{SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
+	my $written = $node->safe_psql('postgres',
+		"SELECT pg_current_wal_insert_lsn() - '$before'");
+	cmp_ok($written, '<', 1000,
+		"a thousand duplicates that are $place do not write a byte each");
+}
+
+#
+# A standby: asked, refused to claim, promoted.
+#
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->safe_psql('postgres', q{SELECT process(-10, 0); SELECT process(-11, 0)});
+$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen'); SELECT process(-12, 0)});
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+is( $standby->safe_psql(
+		'postgres', q{SELECT roaring64_dedup_seen('seen', 'k', ARRAY[-10, -12, -13]), roaring64_dedup_seen('seen', 'k', -11)}),
+	'{t,t,f}|t', 'a standby answers what is seen');
+is($standby->safe_psql('postgres', $compare), 't|0|t', 'and has what the primary has');
+($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -13)});
+like($err, qr/cannot execute roaring64_dedup_claim\(\) during recovery/, 'but claims nothing');
+$node->stop('immediate');
+$standby->promote;
+is( $standby->safe_psql('postgres', q{SELECT process(-10, 0), process(-12, 0), process(-13, 0)}),
+	'f|f|t', 'a promoted standby goes on');
+is( $standby->safe_psql(
+		'postgres', 'SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
+	'0',
+	'and processes nothing twice');
+
+#
+# Dump and restore, into another database.
+#
+$standby->safe_psql('postgres', q{CREATE DATABASE restored});
+command_ok([ 'pg_dump', '-d', $standby->connstr('postgres'), '-f', "$dir/dump.sql" ], 'dump');
+command_ok(
+	[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $standby->connstr('restored'), '-f', "$dir/dump.sql" ],
+	'restore');
+is($standby->safe_psql('restored', $compare), 't|0|t', 'all ids are there');
+is( $standby->safe_psql('restored', q{SELECT process(-13, 0), process(-14, 0)}),
+	'f|t', 'and claimed once');
+$standby->safe_psql('restored', q{CALL roaring64_dedup_fold('seen')});
+is($standby->safe_psql('restored', $compare), 't|0|t', 'folded, too');
+
+$standby->stop;
+done_testing();
