@@ -109,7 +109,7 @@ change_chunk(Work *work, Chunk *chunk, r64_set *old, int64 old_ids)
 
 	chunk->exists = true;
 	chunk->ids = (int64) r64_cardinality(&s);
-	work->changed += Abs(chunk->ids - old_ids);
+	work->changed += Max(chunk->ids, old_ids) - Min(chunk->ids, old_ids);
 	if (chunk->ids != old_ids)
 		chunk->members = roaring64_datum(made);
 	else

@@ -35,16 +35,11 @@ look(FunctionCallInfo fcinfo, DelayStatement statement, Datum *values,
 	 int64 *result)
 {
 	DelayTable *delay;
-	int			code;
 	bool		found;
 
 	SPI_connect();
 	delay = delay_table(fcinfo);
-	code = SPI_execute_plan(state_plan(&delay->owner, statement), values,
-							NULL, true, 0);
-	if (code != SPI_OK_SELECT)
-		elog(ERROR, "SPI returned %s for statement %d",
-			 SPI_result_code_string(code), (int) statement);
+	state_read(&delay->owner, statement, values, NULL);
 	found = delay_result(result);
 	SPI_finish();
 	return found;

@@ -63,12 +63,16 @@ static const Statement statements[] = {
 		3, {INT8ARRAYOID, INT8ARRAYOID, INT8ARRAYOID}
 	},
 
-	/* until; for a cursor, so that rows are locked as they are fetched */
+	/*
+	 * until, limit; for a cursor, so that rows are locked as they are
+	 * fetched.  A row has a message at least, so no more rows than messages
+	 * are wanted; to say so keeps the planner from sorting the whole table.
+	 */
 	[DELAY_DUE] = {
 		"SELECT t.bucket, t.ledger, t.entries FROM " TABLE " AS t"
 		" WHERE t.bucket OPERATOR(pg_catalog.<=) $1"
-		" ORDER BY t.bucket, t.ledger FOR UPDATE SKIP LOCKED",
-		1, {INT8OID}
+		" ORDER BY t.bucket, t.ledger LIMIT $2 FOR UPDATE SKIP LOCKED",
+		2, {INT8OID, INT8OID}
 	},
 
 	/* arrays of buckets and ledgers, of rows that we have locked */

@@ -219,7 +219,7 @@ static void
 take(FunctionCallInfo fcinfo, int64 until)
 {
 	Taking		taking = {.left = PG_INT64_MAX, .room = 64};
-	Datum		value = Int64GetDatum(until);
+	Datum		values[2] = {Int64GetDatum(until)};
 	Portal		portal;
 
 	begin_rows(fcinfo, &taking);
@@ -234,10 +234,12 @@ take(FunctionCallInfo fcinfo, int64 until)
 		taking.left = (uint64) PG_GETARG_INT64(2);
 	}
 
+	values[1] = Int64GetDatum((int64) taking.left);
+
 	SPI_connect();
 	taking.delay = delay_table(fcinfo);
 	portal = SPI_cursor_open(NULL, state_plan(&taking.delay->owner, DELAY_DUE),
-							 &value, NULL, false);
+							 values, NULL, false);
 	take_rows(&taking, portal);
 	SPI_cursor_close(portal);
 	remove_rows(&taking);
