@@ -19,7 +19,7 @@
 #include "mutate.h"
 
 #define SETS		96
-#define SET_MAX		1500		/* bytes */
+#define SET_MAX		9000		/* bytes */
 #define CHANCES		32
 
 static void
