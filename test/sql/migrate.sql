@@ -565,6 +565,9 @@ ALTER TABLE bad DISABLE ROW LEVEL SECURITY;
 CREATE TABLE child () INHERITS (bad);
 CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
 DROP TABLE child;
+GRANT UPDATE (c) ON bad TO public;
+CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
+REVOKE UPDATE (c) ON bad FROM public;
 CREATE TEMP TABLE short_lived (a int NOT NULL, b int NOT NULL UNIQUE);
 CALL roaring64_migrate('short_lived', 't', '{a}', 'b', '{"s": true}');
 CREATE TABLE by_day (a int NOT NULL, b int NOT NULL UNIQUE, at timestamp NOT NULL);
@@ -576,7 +579,10 @@ CALL roaring64_migrate_undo(NULL);
 CALL roaring64_migrate_drop_old('bad');
 SELECT * FROM roaring64_migrate_verify('bad');
 SELECT roaring64_migrate_statement();
--- an empty table is no problem
+-- an empty table is no problem; what will have no effect is said
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER own AFTER INSERT ON bad FOR EACH ROW EXECUTE FUNCTION nothing();
+ALTER TABLE bad ADD CONSTRAINT positive CHECK (a > 0);
 CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
 CALL roaring64_migrate_drop_old('t');
 -- someone comes to use the source before the finish
