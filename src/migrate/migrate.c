@@ -289,6 +289,14 @@ take_step(FunctionCallInfo fcinfo, const Migration *given, Progress *progress,
 	LockRelationOid(given->source,
 					*exclusive ? ShareRowExclusiveLock : AccessShareLock);
 	m = migration_load(fcinfo, given->schema, given->target_name, true);
+	if (!OidIsValid(get_relname_relid(m->target_name,
+									  get_rel_namespace(m->source))))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the target \"%s\" does not exist any more",
+						m->target_name),
+				 errhint("%s",
+						 migration_sql(m, "To begin anew, DROP VIEW {facts}; DROP TABLE IF EXISTS {status}, {changes}, {parts}."))));
 	if (progress->rows_at_start < 0)
 		progress->rows_at_start = m->rows_done;
 	more = migration_step(m, exclusive);
