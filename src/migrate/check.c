@@ -222,6 +222,45 @@ migration_check_dependents(const Migration *m)
 				 errhint("Drop it, and create it again after the migration.")));
 }
 
+/*
+ * Who may write only to some columns would be stopped by the triggers, as
+ * nothing could be granted to them that is so narrow.
+ */
+static void
+check_column_privileges(const Migration *m)
+{
+	const char *column = migration_ask(m,
+									   "SELECT attname FROM pg_catalog.pg_attribute "
+									   "WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attacl IS NOT NULL AND NOT attisdropped "
+									   "ORDER BY attnum LIMIT 1");
+
+	if (column != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of relation \"%s\" has privileges of its own",
+						column, get_rel_name(m->source)),
+				 errhint("REVOKE them, and GRANT privileges on the table instead.")));
+}
+
+/* What holds for the table will not hold for the view. */
+static void
+warn_of_losses(const Migration *m)
+{
+	const char *losses = migration_ask(m,
+									   "SELECT pg_catalog.string_agg(name, ', ' ORDER BY name) FROM ("
+									   "SELECT 'constraint ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(conname) FROM pg_catalog.pg_constraint"
+									   " WHERE conrelid OPERATOR(pg_catalog.=) $1 AND contype OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'c', 'x', 't']::pg_catalog.\"char\"[]) "
+									   "UNION ALL "
+									   "SELECT 'trigger ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger"
+									   " WHERE tgrelid OPERATOR(pg_catalog.=) $1 AND NOT tgisinternal) AS l (name)");
+
+	if (losses != NULL)
+		ereport(WARNING,
+				(errmsg("some of \"%s\" will have no effect after the migration",
+						get_rel_name(m->source)),
+				 errdetail("This is: %s.", losses)));
+}
+
 void
 migration_check(const Migration *m)
 {
@@ -231,4 +270,6 @@ migration_check(const Migration *m)
 	migration_check_shape(m);
 	check_unique(m);
 	migration_check_dependents(m);
+	check_column_privileges(m);
+	warn_of_losses(m);
 }

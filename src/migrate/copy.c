@@ -38,7 +38,7 @@
 
 /* Keys that are merged, and notes that are replayed, in one transaction. */
 #define MERGE_KEYS		5000
-#define REPLAY_NOTES	10000
+#define REPLAY_NOTES	50000
 
 /*
  * A statement that must be planned in a certain way, and gives a number.  The
@@ -159,6 +159,8 @@ copy_batch(Migration *m)
 	m->blocks_done = end;
 	m->rows_estimated = (int64) ((double) m->rows_done * m->blocks /
 								 Max(end, 1));
+	if (end == m->blocks)
+		migration_run(m, "ANALYZE {parts}");
 	migration_set_state(m, end < m->blocks ? "copying" : "merging");
 }
 
@@ -178,7 +180,10 @@ merge_batch(Migration *m)
 		"SELECT pg_catalog.count(*) FROM merged",
 		MERGE_KEYS));
 	if (n == 0)
+	{
 		migration_run(m, "DROP TABLE {parts}");
+		migration_run(m, "ANALYZE {target}");
+	}
 	migration_set_state(m, n > 0 ? "merging" : "replaying");
 }
 

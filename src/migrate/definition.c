@@ -384,6 +384,7 @@ migration_set_state(Migration *m, const char *state)
 									   " filenode = $2, blocks_done = $3,"
 									   " blocks = $4, rows_done = $5,"
 									   " rows_estimated = $6,"
+									   " time_left = CASE WHEN $1 OPERATOR(pg_catalog.=) 'copying' THEN time_left END,"
 									   " changed = pg_catalog.clock_timestamp()"),
 						 SPI_OK_UPDATE, lengthof(types), types, values, NULL);
 }

@@ -130,17 +130,28 @@ restore_rows(const Migration *m)
 				 errhint("Change the row in the old table so that its conditions agree with the sets, or the sets, then try again.")));
 }
 
-/* Puts the source back in its place, if it was not there. */
+/* After the finish: the source takes its place again. */
+static void
+restore_source(const Migration *m)
+{
+	/* The view may have been dropped, if nothing used it any more. */
+	bool		view = migration_ask(m, "SELECT pg_catalog.to_regclass({'view})") != NULL;
+
+	if (view)
+		migration_run(m, "LOCK TABLE {view} IN ACCESS EXCLUSIVE MODE");
+	migration_run(m, "LOCK TABLE {target} IN ACCESS EXCLUSIVE MODE");
+	restore_rows(m);
+	if (view)
+		migration_run(m, "DROP VIEW {view}");
+	migration_run(m, "ALTER TABLE {source} RENAME TO {name}");
+}
+
+/* All is as it was before the migration. */
 static void
 undo_migration(Migration *m)
 {
 	if (strcmp(m->state, "finished") == 0)
-	{
-		migration_run(m, "LOCK TABLE {view}, {target} IN ACCESS EXCLUSIVE MODE");
-		restore_rows(m);
-		migration_run(m, "DROP VIEW {view}");
-		migration_run(m, "ALTER TABLE {source} RENAME TO {name}");
-	}
+		restore_source(m);
 	else
 		migration_unfollow(m);
 	if (strcmp(m->state, "copying") == 0 || strcmp(m->state, "merging") == 0)

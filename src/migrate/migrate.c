@@ -183,9 +183,12 @@ same_strings(const char **a, int na, const char **b, int nb)
 	return true;
 }
 
-/* What was begun is what is asked for now, as far as that is said. */
+/*
+ * One that has begun: what was asked for then is what is asked for now, as far
+ * as that is said.  Only the size of a batch may be another.
+ */
 static void
-check_same(FunctionCallInfo fcinfo, const Migration *given)
+resume_migration(FunctionCallInfo fcinfo, const Migration *given)
 {
 	Migration  *m = migration_load(fcinfo, given->schema, given->target_name,
 								   false);
@@ -230,36 +233,46 @@ check_same(FunctionCallInfo fcinfo, const Migration *given)
 						m->target_name, differs),
 				 errhint("To go on, give source and target alone. To begin with other arguments, CALL roaring64_migrate_undo first.")));
 	migration_check_shape(m);
+	if (given->batch_rows > 0)
+		migration_run(m, psprintf("UPDATE {status} SET batch_rows = " INT64_FORMAT,
+								  given->batch_rows));
 }
 
-/* A message now and then, and the speed in the table always. */
+/* How fast it goes, and how long it will take: to the table. */
+static void
+store_speed(const Migration *m, int64 rate, int64 left)
+{
+	Oid			types[] = {INT8OID, INT8OID};
+	Datum		values[] = {Int64GetDatum(rate), Int64GetDatum(left)};
+
+	(void) state_execute(migration_sql(m, "UPDATE {status} SET rows_per_second = $1,"
+									   " time_left = pg_catalog.make_interval(secs => $2::pg_catalog.float8)"),
+						 SPI_OK_UPDATE, 2, types, values, NULL);
+}
+
+/* A message now and then, and the speed in the table while rows are copied. */
 static void
 report(const Migration *m, Progress *p)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	double		seconds = Max(now - p->start, 1) / 1000000.0;
-	int64		rate;
-	int64		left;
-	Oid			types[] = {INT8OID, INT8OID};
-	Datum		values[2];
+	int64		rate = (int64) ((m->rows_done - p->rows_at_start) / seconds);
+	int64		left = Max(m->rows_estimated - m->rows_done, 0) / Max(rate, 1);
+	bool		copying = strcmp(m->state, "copying") == 0;
 
-	if (p->rows_at_start < 0 || strcmp(m->state, "copying") != 0)
-		return;
-	rate = (int64) ((m->rows_done - p->rows_at_start) / seconds);
-	left = rate > 0 ? Max(m->rows_estimated - m->rows_done, 0) / rate : 0;
-	values[0] = Int64GetDatum(rate);
-	values[1] = Int64GetDatum(left);
-	(void) state_execute(migration_sql(m, "UPDATE {status} SET rows_per_second = $1,"
-									   " time_left = pg_catalog.make_interval(secs => $2::pg_catalog.float8)"),
-						 SPI_OK_UPDATE, 2, types, values, NULL);
+	if (copying)
+		store_speed(m, rate, left);
 	if (now - p->reported < REPORT_SECONDS * INT64CONST(1000000))
 		return;
 	p->reported = now;
-	ereport(NOTICE,
-			(errmsg("%s: " INT64_FORMAT " rows, %d %%, " INT64_FORMAT " rows a second, " INT64_FORMAT " s left",
-					m->target_name, m->rows_done,
-					(int) (100.0 * m->rows_done / Max(m->rows_estimated, 1)),
-					rate, left)));
+	if (!copying)
+		ereport(NOTICE, (errmsg("%s: %s", m->target_name, m->state)));
+	else
+		ereport(NOTICE,
+				(errmsg("%s: " INT64_FORMAT " rows, %d %%, " INT64_FORMAT " rows a second, " INT64_FORMAT " s left",
+						m->target_name, m->rows_done,
+						(int) (100.0 * m->rows_done / Max(m->rows_estimated, 1)),
+						rate, left)));
 }
 
 /* One step in a transaction of its own; the last was committed. */
@@ -276,6 +289,14 @@ take_step(FunctionCallInfo fcinfo, const Migration *given, Progress *progress,
 	LockRelationOid(given->source,
 					*exclusive ? ShareRowExclusiveLock : AccessShareLock);
 	m = migration_load(fcinfo, given->schema, given->target_name, true);
+	if (!OidIsValid(get_relname_relid(m->target_name,
+									  get_rel_namespace(m->source))))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the target \"%s\" does not exist any more",
+						m->target_name),
+				 errhint("%s",
+						 migration_sql(m, "To begin anew, DROP VIEW {facts}; DROP TABLE IF EXISTS {status}, {changes}, {parts}."))));
 	if (progress->rows_at_start < 0)
 		progress->rows_at_start = m->rows_done;
 	more = migration_step(m, exclusive);
@@ -310,7 +331,7 @@ roaring64_migrate(PG_FUNCTION_ARGS)
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	given = arguments(fcinfo);
 	if (migration_exists(given->schema, given->target_name))
-		check_same(fcinfo, given);
+		resume_migration(fcinfo, given);
 	else
 		begin_migration(given);
 	for (; more; SPI_commit())

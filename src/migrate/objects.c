@@ -16,8 +16,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "migrate.h"
 
@@ -86,6 +92,38 @@ create_trigger(const Migration *m, const char *name, const char *event,
 		elog(ERROR, "could not execute: %s", trigger.data);
 }
 
+/* A relation named after the target. */
+static Oid
+relation_oid(const Migration *m, const char *suffix)
+{
+	return get_relname_relid(psprintf("%s%s", m->target_name, suffix),
+							 get_namespace_oid(m->schema, false));
+}
+
+/*
+ * Nobody shall drop by accident what a trigger needs: then every statement of
+ * the application would fail.
+ */
+static void
+protect(const Migration *m, Oid relation, const char *trigger)
+{
+	static const char *const suffixes[] = {"", "_changes", "_migration"};
+	ObjectAddress user;
+
+	ObjectAddressSet(user, TriggerRelationId,
+					 get_trigger_oid(relation, trigger, false));
+	for (int i = 0; i < lengthof(suffixes); i++)
+	{
+		ObjectAddress used;
+
+		ObjectAddressSet(used, RelationRelationId,
+						 relation_oid(m, suffixes[i]));
+		if (used.objectId != relation)
+			recordDependencyOn(&user, &used, DEPENDENCY_NORMAL);
+	}
+}
+
+/* A statement trigger on the source or the target. */
 static void
 create_statement_trigger(const Migration *m, const char *name,
 						 const char *event, const char *relation,
@@ -99,6 +137,9 @@ create_statement_trigger(const Migration *m, const char *name,
 							rows[0] != '\0' ? "REFERENCING " : "", rows),
 				   "roaring64_migrate_statement",
 				   second != NULL ? 2 : 1, statements);
+	protect(m, strcmp(relation, "{source}") == 0 ? m->source :
+			relation_oid(m, ""),
+			psprintf("roaring64_migrate_%s", name));
 }
 
 void

@@ -110,7 +110,7 @@ trigger_context(void *arg)
 {
 	TriggerData *data = arg;
 
-	errcontext("trigger \"%s\" of \"%s\", which keeps a migration in step until CALL roaring64_migrate_undo",
+	errcontext("trigger \"%s\" of \"%s\", made by roaring64_migrate",
 			   data->tg_trigger->tgname,
 			   RelationGetRelationName(data->tg_relation));
 }

@@ -294,6 +294,10 @@ CALL roaring64_migrate('user_message', 'user_messages');
 ALTER TABLE user_message DROP is_read;
 ALTER TABLE user_message ALTER message_id TYPE numeric;
 DROP TABLE user_message;
+\set VERBOSITY terse
+DROP TABLE user_messages;
+DROP TABLE user_messages_changes, user_messages_migration;
+\set VERBOSITY default
 ALTER TABLE user_message DROP note;
 CALL roaring64_migrate('user_message', 'user_messages');
 -- also after it was copied
@@ -565,6 +569,9 @@ ALTER TABLE bad DISABLE ROW LEVEL SECURITY;
 CREATE TABLE child () INHERITS (bad);
 CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
 DROP TABLE child;
+GRANT UPDATE (c) ON bad TO public;
+CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
+REVOKE UPDATE (c) ON bad FROM public;
 CREATE TEMP TABLE short_lived (a int NOT NULL, b int NOT NULL UNIQUE);
 CALL roaring64_migrate('short_lived', 't', '{a}', 'b', '{"s": true}');
 CREATE TABLE by_day (a int NOT NULL, b int NOT NULL UNIQUE, at timestamp NOT NULL);
@@ -576,7 +583,10 @@ CALL roaring64_migrate_undo(NULL);
 CALL roaring64_migrate_drop_old('bad');
 SELECT * FROM roaring64_migrate_verify('bad');
 SELECT roaring64_migrate_statement();
--- an empty table is no problem
+-- an empty table is no problem; what will have no effect is said
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER own AFTER INSERT ON bad FOR EACH ROW EXECUTE FUNCTION nothing();
+ALTER TABLE bad ADD CONSTRAINT positive CHECK (a > 0);
 CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
 CALL roaring64_migrate_drop_old('t');
 -- someone comes to use the source before the finish
@@ -590,6 +600,21 @@ RESET default_transaction_isolation;
 CALL roaring64_migrate_finish('t');
 INSERT INTO bad VALUES (1, 2, true);
 TABLE t;
+-- the view is not needed for the way back
+DROP TABLE t;
+DROP VIEW bad;
+CALL roaring64_migrate_undo('t');
+TABLE bad;
+-- who drops the target on purpose frees the source, and is told what is left
+CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
+\set VERBOSITY terse
+DROP TABLE t CASCADE;
+\set VERBOSITY default
+INSERT INTO bad VALUES (2, 3, false);
+CALL roaring64_migrate('bad', 't');
+DROP VIEW t_facts; DROP TABLE IF EXISTS t_migration, t_changes, t_parts;
+CALL roaring64_migrate('bad', 't', '{a}', 'b', '{"s": true, "c": "c"}');
+TABLE t ORDER BY a;
 
 \set VERBOSITY terse
 SET client_min_messages = warning;
