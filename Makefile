@@ -131,4 +131,5 @@ valgrind: install-deps
 # BENCH_ARGS=--quick shows only that it works.
 bench:
 	@$(top)/test/bench/run $(BENCH_ARGS)
+	@$(top)/test/bench/dedup $(filter --quick,$(BENCH_ARGS))
 	@$(top)/test/bench/migrate $(filter --quick,$(BENCH_ARGS))
