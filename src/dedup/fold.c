@@ -32,7 +32,7 @@
 
 #include "dedup/dedup.h"
 
-#define CLAIMS_AT_ONCE	65536
+#define CLAIMS_AT_ONCE	262144
 #define KEYS_AT_ONCE	256
 
 /* A claim that was taken out of its table. */
