@@ -26,13 +26,20 @@ static void
 check_kind(const Migration *m)
 {
 	const char *kind = migration_ask(m,
-									 "SELECT CASE WHEN relkind OPERATOR(pg_catalog.<>) 'r' THEN 'It is not an ordinary table.'"
-									 " WHEN relispartition OR EXISTS (SELECT FROM pg_catalog.pg_inherits"
-									 "   WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[inhrelid, inhparent]))"
-									 "  THEN 'It is a partition, or has or is a parent.'"
-									 " WHEN relpersistence OPERATOR(pg_catalog.=) 't' THEN 'It is a temporary table.'"
-									 " WHEN relrowsecurity THEN 'It has row-level security, which the view that takes its place would not have.' END "
-									 "FROM pg_catalog.pg_class AS c WHERE oid OPERATOR(pg_catalog.=) $1");
+										"SELECT CASE WHEN relkind {.<>} 'r' "
+										"THEN 'It is not an ordinary table.' "
+										"WHEN relispartition OR EXISTS "
+										"(SELECT FROM pg_catalog.pg_inherits "
+										"WHERE c.oid {.=} ANY "
+										"(ARRAY[inhrelid, inhparent])) THEN "
+										"'It is a partition, or has or is a "
+										"parent.' WHEN relpersistence {.=} "
+										"'t' THEN 'It is a temporary table.' "
+										"WHEN relrowsecurity THEN 'It has "
+										"row-level security, which the view "
+										"that takes its place would not "
+										"have.' END FROM pg_catalog.pg_class "
+										"AS c WHERE oid {.=} $1");
 
 	if (kind != NULL)
 		ereport(ERROR,
@@ -47,9 +54,9 @@ void
 migration_check_owner(const Migration *m)
 {
 	if (migration_ask(m,
-					  "SELECT 'yes' FROM pg_catalog.pg_class"
-					  " WHERE oid OPERATOR(pg_catalog.=) $1"
-					  " AND pg_catalog.pg_has_role(relowner, 'USAGE')") == NULL)
+					  "SELECT 'yes' FROM pg_catalog.pg_class "
+					  "WHERE oid {.=} $1 AND pg_catalog.pg_has_role(relowner, "
+					  "'USAGE')") == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of table %s", get_rel_name(m->source)),
@@ -93,9 +100,12 @@ check_names(const Migration *m)
 				 errhint("Rename that relation, or the source.")));
 
 	twice = migration_ask(m,
-						  "SELECT name FROM (SELECT pg_catalog.unnest(ARRAY[[k:{'k}~, ], [s:{'s}~, ]])) AS n (name) "
-						  "GROUP BY name HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1"
-						  " OR pg_catalog.starts_with(name, 'roaring64_') LIMIT 1");
+							"SELECT name FROM (SELECT "
+							"pg_catalog.unnest(ARRAY[[k:{'k}~, ], [s:{'s}~, "
+							"]])) AS n (name) GROUP BY name HAVING "
+							"pg_catalog.count(*) {.>} 1 OR "
+							"pg_catalog.starts_with(name, 'roaring64_') "
+							"LIMIT 1");
 	if (twice != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_COLUMN),
@@ -109,10 +119,13 @@ static void
 check_nulls(const Migration *m)
 {
 	const char *column = migration_ask(m,
-									   "SELECT attname FROM pg_catalog.pg_attribute "
-									   "WHERE attrelid OPERATOR(pg_catalog.=) $1 AND NOT attnotnull "
-									   "AND attname OPERATOR(pg_catalog.=) ANY (ARRAY[{'id}[k:, {'column}~][c:, {'column}~]]::pg_catalog.name[]) "
-									   "ORDER BY attnum LIMIT 1");
+										"SELECT attname FROM "
+										"pg_catalog.pg_attribute WHERE "
+										"attrelid {.=} $1 AND NOT attnotnull "
+										"AND attname {.=} ANY "
+										"(ARRAY[{'id}[k:, {'column}~][c:, "
+										"{'column}~]]::pg_catalog.name[]) "
+										"ORDER BY attnum LIMIT 1");
 	char	   *table;
 
 	if (column == NULL)
@@ -139,13 +152,15 @@ check_unique(const Migration *m)
 
 	if (migration_ask(m,
 					  "SELECT 'yes' FROM pg_catalog.pg_index AS i "
-					  "WHERE indrelid OPERATOR(pg_catalog.=) $1 AND indisunique AND indimmediate AND indisvalid"
-					  " AND indpred IS NULL AND indexprs IS NULL"
-					  " AND NOT EXISTS (SELECT FROM pg_catalog.generate_series(0, indnkeyatts OPERATOR(pg_catalog.-) 1) AS n"
-					  "  WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_attribute"
-					  "   WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.=) indkey[n]"
-					  "   AND attname OPERATOR(pg_catalog.=) ANY (ARRAY[{'id}[p:, {'column}~]]::pg_catalog.name[]))) "
-					  "LIMIT 1") != NULL)
+					  "WHERE indrelid {.=} $1 AND indisunique "
+					  "AND indimmediate AND indisvalid "
+					  "AND indpred IS NULL AND indexprs IS NULL "
+					  "AND NOT EXISTS (SELECT FROM "
+					  "pg_catalog.generate_series(0, indnkeyatts {.-} 1) AS n "
+					  "WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_attribute "
+					  "WHERE attrelid {.=} $1 AND attnum {.=} indkey[n] "
+					  "AND attname {.=} ANY (ARRAY[{'id}[p:, "
+					  "{'column}~]]::pg_catalog.name[]))) LIMIT 1") != NULL)
 		return;
 	columns = migration_sql(m, "[p:{column}~, ], {id}");
 	ereport(ERROR,
@@ -177,9 +192,11 @@ migration_check_shape(const Migration *m)
 						 quote_literal_cstr(m->drop_columns[i]));
 	}
 	lost = migration_ask(m, psprintf(
-		"SELECT pg_catalog.string_agg(attname::pg_catalog.text, ',' ORDER BY attnum) FROM pg_catalog.pg_attribute "
-		"WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped "
-		"AND attname OPERATOR(pg_catalog.<>) ALL (ARRAY[{'id}[k:, {'column}~][c:, {'column}~]%s]::pg_catalog.name[])",
+		"SELECT pg_catalog.string_agg(attname::pg_catalog.text, ',' "
+		"ORDER BY attnum) FROM pg_catalog.pg_attribute "
+		"WHERE attrelid {.=} $1 AND attnum {.>} 0 AND NOT attisdropped "
+		"AND attname {.<>} ALL (ARRAY[{'id}[k:, {'column}~][c:, "
+		"{'column}~]%s]::pg_catalog.name[])",
 		may_go.data));
 	if (lost != NULL)
 		ereport(ERROR,
@@ -199,19 +216,26 @@ void
 migration_check_dependents(const Migration *m)
 {
 	const char *user = migration_ask(m,
-									 "SELECT pg_catalog.format('%s (foreign key of %s)', pg_catalog.quote_ident(conname), conrelid::pg_catalog.regclass)"
-									 " FROM pg_catalog.pg_constraint"
-									 " WHERE confrelid OPERATOR(pg_catalog.=) $1 AND contype OPERATOR(pg_catalog.=) 'f' "
-									 "UNION ALL "
-									 "SELECT pg_catalog.format('view %s', ev_class::pg_catalog.regclass)"
-									 " FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_rewrite AS r"
-									 " ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
-									 " AND d.objid OPERATOR(pg_catalog.=) r.oid"
-									 " WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-									 " AND d.refobjid OPERATOR(pg_catalog.=) $1"
-									 " AND ev_class OPERATOR(pg_catalog.<>) $1"
-									 " AND ev_class OPERATOR(pg_catalog.<>) COALESCE(pg_catalog.to_regclass({'facts})::pg_catalog.oid, 0::pg_catalog.oid)"
-									 " LIMIT 1");
+										"SELECT pg_catalog.format('%s "
+										"(foreign key of %s)', "
+										"pg_catalog.quote_ident(conname), "
+										"conrelid::pg_catalog.regclass) "
+										"FROM pg_catalog.pg_constraint "
+										"WHERE confrelid {.=} $1 AND contype "
+										"{.=} 'f' UNION ALL SELECT "
+										"pg_catalog.format('view %s', "
+										"ev_class::pg_catalog.regclass) "
+										"FROM pg_catalog.pg_depend AS d "
+										"JOIN pg_catalog.pg_rewrite AS r ON "
+										"d.classid {.=} "
+										"'pg_catalog.pg_rewrite'::pg_catalog.regclass "
+										"AND d.objid {.=} r.oid WHERE "
+										"d.refclassid {.=} "
+										"'pg_catalog.pg_class'::pg_catalog.regclass "
+										"AND d.refobjid {.=} $1 AND ev_class "
+										"{.<>} $1 AND ev_class {.<>} "
+										"COALESCE(pg_catalog.to_regclass({'facts})::pg_catalog.oid, "
+										"0::pg_catalog.oid) LIMIT 1");
 
 	if (user != NULL)
 		ereport(ERROR,
@@ -230,9 +254,11 @@ static void
 check_column_privileges(const Migration *m)
 {
 	const char *column = migration_ask(m,
-									   "SELECT attname FROM pg_catalog.pg_attribute "
-									   "WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attacl IS NOT NULL AND NOT attisdropped "
-									   "ORDER BY attnum LIMIT 1");
+										"SELECT attname FROM "
+										"pg_catalog.pg_attribute WHERE "
+										"attrelid {.=} $1 AND attacl IS NOT "
+										"NULL AND NOT attisdropped ORDER BY "
+										"attnum LIMIT 1");
 
 	if (column != NULL)
 		ereport(ERROR,
@@ -247,12 +273,19 @@ static void
 warn_of_losses(const Migration *m)
 {
 	const char *losses = migration_ask(m,
-									   "SELECT pg_catalog.string_agg(name, ', ' ORDER BY name) FROM ("
-									   "SELECT 'constraint ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(conname) FROM pg_catalog.pg_constraint"
-									   " WHERE conrelid OPERATOR(pg_catalog.=) $1 AND contype OPERATOR(pg_catalog.=) ANY (ARRAY['f', 'c', 'x', 't']::pg_catalog.\"char\"[]) "
-									   "UNION ALL "
-									   "SELECT 'trigger ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(tgname) FROM pg_catalog.pg_trigger"
-									   " WHERE tgrelid OPERATOR(pg_catalog.=) $1 AND NOT tgisinternal) AS l (name)");
+										"SELECT pg_catalog.string_agg(name, "
+										"', ' ORDER BY name) FROM (SELECT "
+										"'constraint ' {.||} "
+										"pg_catalog.quote_ident(conname) "
+										"FROM pg_catalog.pg_constraint "
+										"WHERE conrelid {.=} $1 AND contype "
+										"{.=} ANY (ARRAY['f', 'c', 'x', "
+										"'t']::pg_catalog.\"char\"[]) "
+										"UNION ALL SELECT 'trigger ' {.||} "
+										"pg_catalog.quote_ident(tgname) "
+										"FROM pg_catalog.pg_trigger WHERE "
+										"tgrelid {.=} $1 AND NOT "
+										"tgisinternal) AS l (name)");
 
 	if (losses != NULL)
 		ereport(WARNING,

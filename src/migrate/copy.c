@@ -89,7 +89,8 @@ migration_run_by_index(const Migration *m, const char *template)
 Oid
 migration_filenode(const Migration *m)
 {
-	char	   *filenode = migration_ask(m, "SELECT pg_catalog.pg_relation_filenode($1)");
+	char	   *filenode = migration_ask(m,
+		"SELECT pg_catalog.pg_relation_filenode($1)");
 
 	return filenode == NULL ? InvalidOid :
 		DatumGetObjectId(DirectFunctionCall1(oidin, CStringGetDatum(filenode)));
@@ -103,12 +104,14 @@ void
 migration_measure(Migration *m)
 {
 	m->filenode = migration_filenode(m);
-	m->blocks = pg_strtoint64(migration_ask(m, "SELECT pg_catalog.pg_relation_size($1)")) / BLCKSZ;
+	m->blocks = pg_strtoint64(migration_ask(m,
+		"SELECT pg_catalog.pg_relation_size($1)")) / BLCKSZ;
 	m->rows_estimated = pg_strtoint64(migration_ask(m, psprintf(
-		"SELECT (CASE WHEN reltuples OPERATOR(pg_catalog.>) 0::pg_catalog.float4 AND relpages OPERATOR(pg_catalog.>) 0"
-		" THEN reltuples::pg_catalog.float8 OPERATOR(pg_catalog./) relpages::pg_catalog.float8"
-		" ELSE 100::pg_catalog.float8 END OPERATOR(pg_catalog.*) %u::pg_catalog.float8)::bigint "
-		"FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) $1",
+		"SELECT (CASE WHEN reltuples {.>} 0::pg_catalog.float4 "
+		"AND relpages {.>} 0 THEN reltuples::pg_catalog.float8 {./} "
+		"relpages::pg_catalog.float8 ELSE 100::pg_catalog.float8 END {.*} "
+		"%u::pg_catalog.float8)::bigint FROM pg_catalog.pg_class "
+		"WHERE oid {.=} $1",
 		(uint32) m->blocks)));
 }
 
@@ -147,12 +150,13 @@ copy_batch(Migration *m)
 	int64		end = Min(m->blocks, m->blocks_done + batch_blocks(m));
 
 	m->rows_done += run_sorted(m, psprintf(
-		"WITH batch AS (INSERT INTO {parts} ([k:{k}~, ], [s:{s}~, ]) "
-		"SELECT [k:f.{k}~, ], [s:{agg}~, ] FROM {facts} AS f "
-		"WHERE f.roaring64_place OPERATOR(pg_catalog.>=) '(%u,0)'::pg_catalog.tid"
-		" AND f.roaring64_place OPERATOR(pg_catalog.<) '(%u,0)'::pg_catalog.tid "
-		"GROUP BY [k:f.{k}~, ] "
-		"RETURNING {x}roaring64_cardinality({all}) AS n) "
+		"WITH batch AS (INSERT INTO {parts} ([k:{k}~, ], [s:{s}~, ])"
+		" SELECT [k:f.{k}~, ], [s:{agg}~, ] FROM {facts} AS f"
+		" WHERE f.roaring64_place {.>=} '(%u,0)'::pg_catalog.tid"
+		" AND f.roaring64_place {.<} '(%u,0)'::pg_catalog.tid"
+		" GROUP BY [k:f.{k}~, ]"
+		" RETURNING {x}roaring64_cardinality({all}) AS n) "
+
 		"SELECT pg_catalog.sum(n)::bigint FROM batch",
 		(BlockNumber) m->blocks_done,
 		(BlockNumber) Min(end, MaxBlockNumber)));
@@ -172,11 +176,17 @@ merge_batch(Migration *m)
 
 	migration_create_partitions(m);
 	n = run_sorted(m, psprintf(
-		"WITH next AS MATERIALIZED (SELECT [k:{k}~, ] FROM {parts} GROUP BY [k:{k}~, ] ORDER BY [k:{k}~, ] LIMIT %d), "
-		"gone AS (DELETE FROM {parts} AS p USING next AS n WHERE [k:p.{k} {=} n.{k}~ AND ] RETURNING p.*), "
-		"merged AS (INSERT INTO {target} ([k:{k}~, ], [s:{s}~, ]) "
-		"SELECT [k:g.{k}~, ], [s:{x}roaring64_or_agg(g.{s})~, ] FROM gone AS g "
-		"GROUP BY [k:g.{k}~, ] ORDER BY [k:g.{k}~, ] RETURNING 1) "
+		"WITH next AS MATERIALIZED (SELECT [k:{k}~, ] FROM {parts}"
+		" GROUP BY [k:{k}~, ] ORDER BY [k:{k}~, ] LIMIT %d), "
+
+		"gone AS (DELETE FROM {parts} AS p USING next AS n"
+		" WHERE [k:p.{k} {=} n.{k}~ AND ] RETURNING p.*), "
+
+		"merged AS (INSERT INTO {target} ([k:{k}~, ], [s:{s}~, ])"
+		" SELECT [k:g.{k}~, ], [s:{x}roaring64_or_agg(g.{s})~, ]"
+		" FROM gone AS g GROUP BY [k:g.{k}~, ] ORDER BY [k:g.{k}~, ]"
+		" RETURNING 1) "
+
 		"SELECT pg_catalog.count(*) FROM merged",
 		MERGE_KEYS));
 	if (n == 0)
@@ -195,15 +205,28 @@ static int64
 replay_batch(Migration *m)
 {
 	return migration_run_by_index(m, psprintf(
-		"WITH gone AS (DELETE FROM {changes} WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT ctid FROM {changes} LIMIT %d)) RETURNING *), "
-		"touched AS MATERIALIZED (SELECT [k:g.{k}~, ], {x}roaring64_or_agg(g.roaring64_ids) AS roaring64_ids FROM gone AS g GROUP BY [k:g.{k}~, ]), "
-		"now AS MATERIALIZED (SELECT [k:c.{k}~, ], [s:{agg} AS {s}~, ] "
-		" FROM touched AS c, LATERAL {x}roaring64_elements(c.roaring64_ids) AS e (id), {facts} AS f "
-		" WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id OPERATOR(pg_catalog.=) e.id GROUP BY [k:c.{k}~, ]), "
-		"done AS (INSERT INTO {target} ([k:{k}~, ], [s:{s}~, ]) "
-		" SELECT [k:c.{k}~, ], [s:COALESCE(t.{s}, '{}') OPERATOR({x}-) c.roaring64_ids OPERATOR({x}|) COALESCE(n.{s}, '{}')~, ] "
-		" FROM touched AS c LEFT JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ] LEFT JOIN now AS n ON [k:n.{k} {=} c.{k}~ AND ] "
-		" ON CONFLICT ([k:{k}~, ]) DO UPDATE SET [s:{s} = excluded.{s}~, ]) "
+		"WITH gone AS (DELETE FROM {changes} WHERE ctid {.=} ANY"
+		" (ARRAY(SELECT ctid FROM {changes} LIMIT %d)) RETURNING *), "
+
+		"touched AS MATERIALIZED (SELECT [k:g.{k}~, ],"
+		" {x}roaring64_or_agg(g.roaring64_ids) AS ids"
+		" FROM gone AS g GROUP BY [k:g.{k}~, ]), "
+
+		"now AS MATERIALIZED (SELECT [k:c.{k}~, ], [s:{agg} AS {s}~, ]"
+		" FROM touched AS c, LATERAL {x}roaring64_elements(c.ids) AS e (id),"
+		" {facts} AS f"
+		" WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id {.=} e.id"
+		" GROUP BY [k:c.{k}~, ]), "
+
+		"done AS (INSERT INTO {target} ([k:{k}~, ], [s:{s}~, ])"
+		" SELECT [k:c.{k}~, ], [s:COALESCE(t.{s}, '{}') {x-} c.ids"
+		" {x|} COALESCE(n.{s}, '{}')~, ]"
+		" FROM touched AS c"
+		" LEFT JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ]"
+		" LEFT JOIN now AS n ON [k:n.{k} {=} c.{k}~ AND ]"
+		" ON CONFLICT ([k:{k}~, ])"
+		" DO UPDATE SET [s:{s} = excluded.{s}~, ]) "
+
 		"SELECT pg_catalog.count(*) FROM gone",
 		REPLAY_NOTES));
 }

@@ -141,8 +141,9 @@ migration_source(FunctionCallInfo fcinfo, Oid target)
 									get_namespace_name(get_rel_namespace(target)),
 									get_rel_name(target));
 	char	   *source = migration_ask(m,
-									   "SELECT c.oid FROM {status} AS m JOIN pg_catalog.pg_class AS c"
-									   " ON c.oid OPERATOR(pg_catalog.=) m.source");
+										"SELECT c.oid FROM {status} AS m "
+										"JOIN pg_catalog.pg_class AS c ON "
+										"c.oid {.=} m.source");
 
 	return source == NULL ? InvalidOid :
 		DatumGetObjectId(DirectFunctionCall1(oidin, CStringGetDatum(source)));
@@ -156,9 +157,8 @@ migration_load(FunctionCallInfo fcinfo, const char *schema,
 	int			n;
 
 	if (migration_run(m, psprintf(
-		"SELECT m.*, c.oid AS source_exists "
-		"FROM {status} AS m LEFT JOIN pg_catalog.pg_class AS c"
-		" ON c.oid OPERATOR(pg_catalog.=) m.source%s",
+		"SELECT m.*, c.oid AS source_exists FROM {status} AS m LEFT "
+		"JOIN pg_catalog.pg_class AS c ON c.oid {.=} m.source%s",
 		lock ? " FOR UPDATE OF m" : "")) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -209,11 +209,12 @@ find_column(const Migration *m, const char *name)
 						name == NULL ? "" : name, get_rel_name(m->source)),
 				 errhint("The columns are: %s.",
 						 migration_ask(m,
-									   "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(attname), ', ' ORDER BY attnum) "
-									   "FROM pg_catalog.pg_attribute "
-									   "WHERE attrelid OPERATOR(pg_catalog.=) $1"
-									   " AND attnum OPERATOR(pg_catalog.>) 0"
-									   " AND NOT attisdropped"))));
+										"SELECT "
+										"pg_catalog.string_agg(pg_catalog.quote_ident(attname), "
+										"', ' ORDER BY attnum) FROM "
+										"pg_catalog.pg_attribute WHERE "
+										"attrelid {.=} $1 AND attnum {.>} 0 "
+										"AND NOT attisdropped"))));
 	return attnum;
 }
 
@@ -380,12 +381,13 @@ migration_set_state(Migration *m, const char *state)
 
 	m->state = state;
 	(void) state_execute(migration_sql(m,
-									   "UPDATE {status} SET state = $1,"
-									   " filenode = $2, blocks_done = $3,"
-									   " blocks = $4, rows_done = $5,"
-									   " rows_estimated = $6,"
-									   " time_left = CASE WHEN $1 OPERATOR(pg_catalog.=) 'copying' THEN time_left END,"
-									   " changed = pg_catalog.clock_timestamp()"),
+									   "UPDATE {status} SET state = $1, "
+									   "filenode = $2, blocks_done = $3, "
+									   "blocks = $4, rows_done = $5, "
+									   "rows_estimated = $6, time_left = "
+									   "CASE WHEN $1 {.=} 'copying' THEN "
+									   "time_left END, changed = "
+									   "pg_catalog.clock_timestamp()"),
 						 SPI_OK_UPDATE, lengthof(types), types, values, NULL);
 }
 
@@ -412,14 +414,15 @@ migration_store(Migration *m)
 	const char *nulls = m->period_column == NULL ? "      n      " : NULL;
 
 	(void) state_execute(migration_sql(m,
-									   "INSERT INTO {status} (source, target,"
-									   " key_columns, id_column, set_names,"
-									   " set_conditions, drop_columns,"
-									   " period_column, period, batch_rows,"
-									   " filenode, blocks, rows_estimated,"
-									   " source_name) "
-									   "SELECT $1, t.oid, $2, $3, $4, $5, $6,"
-									   " $7, $8, $9, $10, $11, $12, $13"
-									   " FROM (SELECT {'target}::pg_catalog.regclass) AS t (oid)"),
+									   "INSERT INTO {status} (source, target, "
+									   "key_columns, id_column, set_names, "
+									   "set_conditions, drop_columns, "
+									   "period_column, period, batch_rows, "
+									   "filenode, blocks, rows_estimated, "
+									   "source_name) SELECT $1, t.oid, $2, "
+									   "$3, $4, $5, $6, $7, $8, $9, $10, $11, "
+									   "$12, $13 FROM (SELECT "
+									   "{'target}::pg_catalog.regclass) AS t "
+									   "(oid)"),
 						 SPI_OK_INSERT, lengthof(types), types, values, nulls);
 }

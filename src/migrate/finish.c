@@ -89,9 +89,12 @@ roaring64_migrate_finish(PG_FUNCTION_ARGS)
 
 /* The facts that have changed since the finish, by key; and their rows. */
 #define TOUCHED \
-	"WITH c AS MATERIALIZED (SELECT [k:g.{k}~, ], {x}roaring64_or_agg(g.roaring64_ids) AS ids FROM {changes} AS g GROUP BY [k:g.{k}~, ]) "
+	"WITH c AS MATERIALIZED (SELECT [k:g.{k}~, ]," \
+	" {x}roaring64_or_agg(g.roaring64_ids) AS ids" \
+	" FROM {changes} AS g GROUP BY [k:g.{k}~, ]) "
 #define IS_IN_TARGET \
-	"c JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ], LATERAL {x}roaring64_elements(c.ids OPERATOR({x}&) t.{all}) AS e (id)"
+	"c JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ]," \
+	" LATERAL {x}roaring64_elements(c.ids {x&} t.{all}) AS e (id)"
 
 /* The old table gets what has been changed in the target since. */
 static void
@@ -100,26 +103,36 @@ restore_rows(const Migration *m)
 	const char *lost;
 
 	(void) migration_run_by_index(m, TOUCHED
-		", done AS (DELETE FROM {source} AS s USING c LEFT JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ],"
-		" LATERAL {x}roaring64_elements(c.ids OPERATOR({x}-) COALESCE(t.{all}, '{}')) AS e (id)"
-		" WHERE [k:{expr s} {=} c.{k}~ AND ] AND s.{id} OPERATOR(pg_catalog.=) e.id RETURNING 1) "
+		", done AS (DELETE FROM {source} AS s"
+		" USING c LEFT JOIN {target} AS t ON [k:t.{k} {=} c.{k}~ AND ],"
+		" LATERAL {x}roaring64_elements(c.ids {x-} COALESCE(t.{all}, '{}'))"
+		" AS e (id)"
+		" WHERE [k:{expr s} {=} c.{k}~ AND ] AND s.{id} {.=} e.id"
+		" RETURNING 1) "
 		"SELECT pg_catalog.count(*) FROM done");
 	if (migration_sql(m, "[c:{s}~]")[0] != '\0')
 		(void) migration_run_by_index(m, TOUCHED
-			", done AS (UPDATE {source} AS s SET [c:{column} = e.id OPERATOR({x}<@) t.{s}~, ] FROM " IS_IN_TARGET
-			" WHERE [k:{expr s} {=} c.{k}~ AND ] AND s.{id} OPERATOR(pg_catalog.=) e.id"
-			" AND ([c:s.{column} OPERATOR(pg_catalog.<>) (e.id OPERATOR({x}<@) t.{s})~ OR ]) RETURNING 1) "
+			", done AS (UPDATE {source} AS s"
+			" SET [c:{column} = e.id {x<@} t.{s}~, ] FROM " IS_IN_TARGET
+			" WHERE [k:{expr s} {=} c.{k}~ AND ] AND s.{id} {.=} e.id"
+			" AND ([c:s.{column} {.<>} (e.id {x<@} t.{s})~ OR ])"
+			" RETURNING 1) "
 			"SELECT pg_catalog.count(*) FROM done");
 	(void) migration_run_by_index(m, TOUCHED
-		", done AS (INSERT INTO {source} ([k:{column}~, ], {id}[c:, {column}~]) OVERRIDING SYSTEM VALUE"
-		" SELECT [k:c.{k}~, ], e.id[c:, e.id OPERATOR({x}<@) t.{s}~] FROM " IS_IN_TARGET
-		" WHERE NOT EXISTS (SELECT FROM {facts} AS f WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id OPERATOR(pg_catalog.=) e.id) RETURNING 1) "
+		", done AS (INSERT INTO {source}"
+		" ([k:{column}~, ], {id}[c:, {column}~]) OVERRIDING SYSTEM VALUE"
+		" SELECT [k:c.{k}~, ], e.id[c:, e.id {x<@} t.{s}~] FROM " IS_IN_TARGET
+		" WHERE NOT EXISTS (SELECT FROM {facts} AS f"
+		" WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id {.=} e.id)"
+		" RETURNING 1) "
 		"SELECT pg_catalog.count(*) FROM done");
 
 	lost = migration_ask(m, TOUCHED
-		"SELECT pg_catalog.format('(%s)', pg_catalog.concat_ws(', ', [k:c.{k}~, ], e.id)) FROM " IS_IN_TARGET
-		", {facts} AS f WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id OPERATOR(pg_catalog.=) e.id"
-		" AND ([s:f.{s} OPERATOR(pg_catalog.<>) (e.id OPERATOR({x}<@) t.{s})~ OR ]) LIMIT 1");
+		"SELECT pg_catalog.format('(%s)',"
+		" pg_catalog.concat_ws(', ', [k:c.{k}~, ], e.id)) FROM " IS_IN_TARGET
+		", {facts} AS f"
+		" WHERE [k:f.{k} {=} c.{k}~ AND ] AND f.roaring64_id {.=} e.id"
+		" AND ([s:f.{s} {.<>} (e.id {x<@} t.{s})~ OR ]) LIMIT 1");
 	if (lost != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -135,7 +148,8 @@ static void
 restore_source(const Migration *m)
 {
 	/* The view may have been dropped, if nothing used it any more. */
-	bool		view = migration_ask(m, "SELECT pg_catalog.to_regclass({'view})") != NULL;
+	bool		view = migration_ask(m,
+		"SELECT pg_catalog.to_regclass({'view})") != NULL;
 
 	if (view)
 		migration_run(m, "LOCK TABLE {view} IN ACCESS EXCLUSIVE MODE");

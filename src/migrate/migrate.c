@@ -90,11 +90,16 @@ sets_argument(FunctionCallInfo fcinfo, Migration *m)
 				 errmsg("sets must be a JSON object"),
 				 errhint("Such as '{\"pushed\": true, \"read\": \"is_read\"}'.")));
 	(void) state_execute(
-		"SELECT COALESCE(pg_catalog.array_agg(e.name ORDER BY e.n), '{}'),"
-		" COALESCE(pg_catalog.array_agg(NULLIF(e.condition, 'true') ORDER BY e.n), '{}'),"
-		" pg_catalog.bool_and(e.type OPERATOR(pg_catalog.=) 'string' OR e.condition OPERATOR(pg_catalog.=) 'true') "
-		"FROM (SELECT key::pg_catalog.name::pg_catalog.text, value OPERATOR(pg_catalog.#>>) '{}'::pg_catalog.text[], pg_catalog.json_typeof(value), n"
-		" FROM pg_catalog.json_each($1) WITH ORDINALITY AS j (key, value, n)) AS e (name, condition, type, n)",
+		"SELECT COALESCE(pg_catalog.array_agg(e.name "
+		"ORDER BY e.n), '{}'), COALESCE(pg_catalog.array_agg(NULLIF(e.condition, "
+		"'true') ORDER BY e.n), '{}'), pg_catalog.bool_and(e.type "
+		"OPERATOR(pg_catalog.=) 'string' "
+		"OR e.condition OPERATOR(pg_catalog.=) 'true') FROM "
+		"(SELECT key::pg_catalog.name::pg_catalog.text, value "
+		"OPERATOR(pg_catalog.#>>) '{}'::pg_catalog.text[], "
+		"pg_catalog.json_typeof(value), n FROM pg_catalog.json_each($1) "
+		"WITH ORDINALITY AS j (key, value, n)) AS e (name, condition, type, "
+		"n)",
 		SPI_OK_SELECT, 1, &type, &value, NULL);
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0],
 									SPI_tuptable->tupdesc, 3, &isnull)) ||
@@ -234,7 +239,8 @@ resume_migration(FunctionCallInfo fcinfo, const Migration *given)
 				 errhint("To go on, give source and target alone. To begin with other arguments, CALL roaring64_migrate_undo first.")));
 	migration_check_shape(m);
 	if (given->batch_rows > 0)
-		migration_run(m, psprintf("UPDATE {status} SET batch_rows = " INT64_FORMAT,
+		migration_run(m, psprintf(
+			"UPDATE {status} SET batch_rows = " INT64_FORMAT,
 								  given->batch_rows));
 }
 
@@ -245,8 +251,9 @@ store_speed(const Migration *m, int64 rate, int64 left)
 	Oid			types[] = {INT8OID, INT8OID};
 	Datum		values[] = {Int64GetDatum(rate), Int64GetDatum(left)};
 
-	(void) state_execute(migration_sql(m, "UPDATE {status} SET rows_per_second = $1,"
-									   " time_left = pg_catalog.make_interval(secs => $2::pg_catalog.float8)"),
+	(void) state_execute(migration_sql(m,
+		"UPDATE {status} SET rows_per_second = $1, time_left = "
+		"pg_catalog.make_interval(secs => $2::pg_catalog.float8)"),
 						 SPI_OK_UPDATE, 2, types, values, NULL);
 }
 
@@ -296,7 +303,9 @@ take_step(FunctionCallInfo fcinfo, const Migration *given, Progress *progress,
 				 errmsg("the target \"%s\" does not exist any more",
 						m->target_name),
 				 errhint("%s",
-						 migration_sql(m, "To begin anew, DROP VIEW {facts}; DROP TABLE IF EXISTS {status}, {changes}, {parts}."))));
+						 migration_sql(m,
+							"To begin anew, DROP VIEW {facts}; DROP TABLE IF "
+							"EXISTS {status}, {changes}, {parts}."))));
 	if (progress->rows_at_start < 0)
 		progress->rows_at_start = m->rows_done;
 	more = migration_step(m, exclusive);

@@ -31,7 +31,9 @@
 static void
 run_each(const Migration *m, const char *template)
 {
-	char	   *all = migration_ask(m, psprintf("SELECT pg_catalog.string_agg(statement, '; ') FROM (%s) AS s (statement)",
+	char	   *all = migration_ask(m, psprintf(
+		"SELECT pg_catalog.string_agg(statement, '; ') "
+		"FROM (%s) AS s (statement)",
 												template));
 
 	if (all != NULL && SPI_execute(all, false, 0) < 0)
@@ -41,8 +43,10 @@ run_each(const Migration *m, const char *template)
 static void
 set_owner(const Migration *m, const char *relation)
 {
-	run_each(m, psprintf("SELECT pg_catalog.format('ALTER TABLE %%s OWNER TO %%I', {'%s}, pg_catalog.pg_get_userbyid(relowner)) "
-						 "FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) $1",
+	run_each(m, psprintf(
+		"SELECT pg_catalog.format('ALTER TABLE %%s OWNER TO %%I', {'%s}, "
+		"pg_catalog.pg_get_userbyid(relowner)) FROM pg_catalog.pg_class "
+		"WHERE oid {.=} $1",
 						 relation));
 }
 
@@ -50,11 +54,13 @@ set_owner(const Migration *m, const char *relation)
 static void
 copy_privileges(const Migration *m, const char *relation)
 {
-	run_each(m, psprintf("SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', a.privilege_type, {'%s},"
-						 " CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END,"
-						 " CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END) "
-						 "FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a "
-						 "WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.grantee OPERATOR(pg_catalog.<>) c.relowner",
+	run_each(m, psprintf(
+		"SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', "
+		"a.privilege_type, {'%s}, CASE a.grantee WHEN 0 THEN 'PUBLIC' "
+		"ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) "
+		"END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END) "
+		"FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a "
+		"WHERE c.oid {.=} $1 AND a.grantee {.<>} c.relowner",
 						 relation));
 }
 
@@ -63,11 +69,13 @@ static void
 grant_to_writers(const Migration *m, const char *privileges,
 				 const char *relation)
 {
-	run_each(m, psprintf("SELECT DISTINCT pg_catalog.format('GRANT %s ON %%s TO %%s', {'%s},"
-						 " CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END) "
-						 "FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a "
-						 "WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.grantee OPERATOR(pg_catalog.<>) c.relowner "
-						 "AND a.privilege_type OPERATOR(pg_catalog.=) ANY (ARRAY['INSERT', 'UPDATE', 'DELETE'])",
+	run_each(m, psprintf(
+		"SELECT DISTINCT pg_catalog.format('GRANT %s ON %%s TO %%s', {'%s}, "
+		"CASE a.grantee WHEN 0 THEN 'PUBLIC' "
+		"ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) "
+		"END) FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) "
+		"AS a WHERE c.oid {.=} $1 AND a.grantee {.<>} c.relowner "
+		"AND a.privilege_type {.=} ANY (ARRAY['INSERT', 'UPDATE', 'DELETE'])",
 						 privileges, relation));
 }
 
@@ -81,7 +89,8 @@ create_trigger(const Migration *m, const char *name, const char *event,
 
 	initStringInfo(&trigger);
 	appendStringInfo(&trigger,
-					 "CREATE OR REPLACE TRIGGER roaring64_migrate_%s %s ON %s %s EXECUTE FUNCTION %s.%s(",
+						"CREATE OR REPLACE TRIGGER roaring64_migrate_%s %s ON "
+						"%s %s EXECUTE FUNCTION %s.%s(",
 					 name, event, migration_sql(m, relation), how,
 					 m->extension, function);
 	for (int i = 0; i < n; i++)
@@ -146,8 +155,8 @@ void
 migration_create_parts(const Migration *m)
 {
 	migration_run(m,
-				  "CREATE TABLE {parts} ([k:{k} {type} NOT NULL~, ], "
-				  "[s:{s} {x}roaring64 NOT NULL~, ])");
+				  "CREATE TABLE {parts} ([k:{k} {type} NOT NULL~, ], [s:{s} "
+				  "{x}roaring64 NOT NULL~, ])");
 	migration_run(m, "CREATE INDEX ON {parts} ([k:{k}~, ])");
 	set_owner(m, "parts");
 }
@@ -160,46 +169,40 @@ migration_create(const Migration *m)
 	"facts"};
 	static const char *const note =
 		"INSERT INTO {changes} ([k:{k}~, ], roaring64_ids) "
-		"SELECT [k:{expr r}~, ], {x}roaring64_agg(r.{id}) "
-		"FROM %s AS r GROUP BY [k:{expr r}~, ]";
+		"SELECT [k:{expr r}~, ], {x}roaring64_agg(r.{id}) FROM %s AS r "
+		"GROUP BY [k:{expr r}~, ]";
 
 	migration_run(m, psprintf(
-		"CREATE TABLE {target} ([k:{k} {type} NOT NULL~, ], "
-		"[s:{s} {x}roaring64 NOT NULL DEFAULT '{}'~, ], "
-		"PRIMARY KEY ([k:{k}~, ]))%s%s",
+		"CREATE TABLE {target} ([k:{k} {type} NOT NULL~, ], [s:{s} "
+		"{x}roaring64 NOT NULL DEFAULT '{}'~, ], PRIMARY KEY ([k:{k}~, "
+		"]))%s%s",
 		m->period_column != NULL ? " PARTITION BY RANGE " : "",
 		m->period_column != NULL ?
 		psprintf("(%s)", quote_identifier(m->period)) : ""));
 	migration_run(m,
-				  "CREATE TABLE {status} ("
-				  "source pg_catalog.regclass NOT NULL, "
-				  "target pg_catalog.regclass NOT NULL, "
-				  "state pg_catalog.text NOT NULL DEFAULT 'copying', "
-				  "rows_done bigint NOT NULL DEFAULT 0, "
-				  "rows_estimated bigint NOT NULL, "
-				  "rows_per_second bigint, "
-				  "time_left interval, "
-				  "started pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(), "
-				  "changed pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(), "
-				  "key_columns pg_catalog.text[] NOT NULL, "
-				  "id_column pg_catalog.text NOT NULL, "
-				  "set_names pg_catalog.text[] NOT NULL, "
-				  "set_conditions pg_catalog.text[] NOT NULL, "
-				  "drop_columns pg_catalog.text[] NOT NULL, "
-				  "period_column pg_catalog.text, "
-				  "period pg_catalog.text NOT NULL, "
-				  "batch_rows bigint NOT NULL, "
-				  "source_name pg_catalog.text NOT NULL, "
-				  "filenode pg_catalog.oid NOT NULL, "
-				  "blocks_done bigint NOT NULL DEFAULT 0, "
-				  "blocks bigint NOT NULL)");
+				  "CREATE TABLE {status} (source pg_catalog.regclass NOT "
+				  "NULL, target pg_catalog.regclass NOT NULL, state "
+				  "pg_catalog.text NOT NULL DEFAULT 'copying', rows_done "
+				  "bigint NOT NULL DEFAULT 0, rows_estimated bigint NOT NULL, "
+				  "rows_per_second bigint, time_left interval, started "
+				  "pg_catalog.timestamptz NOT NULL DEFAULT "
+				  "pg_catalog.clock_timestamp(), changed "
+				  "pg_catalog.timestamptz NOT NULL DEFAULT "
+				  "pg_catalog.clock_timestamp(), key_columns "
+				  "pg_catalog.text[] NOT NULL, id_column pg_catalog.text NOT "
+				  "NULL, set_names pg_catalog.text[] NOT NULL, set_conditions "
+				  "pg_catalog.text[] NOT NULL, drop_columns pg_catalog.text[] "
+				  "NOT NULL, period_column pg_catalog.text, period "
+				  "pg_catalog.text NOT NULL, batch_rows bigint NOT NULL, "
+				  "source_name pg_catalog.text NOT NULL, filenode "
+				  "pg_catalog.oid NOT NULL, blocks_done bigint NOT NULL "
+				  "DEFAULT 0, blocks bigint NOT NULL)");
 	migration_run(m,
 				  "CREATE TABLE {changes} ([k:{k} {type} NOT NULL~, ], "
 				  "roaring64_ids {x}roaring64 NOT NULL)");
 	migration_run(m,
-				  "CREATE VIEW {facts} AS SELECT [k:{expr} AS {k}~, ], "
-				  "{id} AS roaring64_id, "
-				  "[s:(({condition}) IS TRUE) AS {s}~, ], "
+				  "CREATE VIEW {facts} AS SELECT [k:{expr} AS {k}~, ], {id} "
+				  "AS roaring64_id, [s:(({condition}) IS TRUE) AS {s}~, ], "
 				  "ctid AS roaring64_place FROM {source}");
 	for (int i = 0; i < lengthof(relations); i++)
 		set_owner(m, relations[i]);
@@ -216,7 +219,9 @@ migration_create(const Migration *m)
 							 psprintf(note, "new_rows"), NULL);
 	create_statement_trigger(m, "update", "AFTER UPDATE", "{source}",
 							 "OLD TABLE AS old_rows NEW TABLE AS new_rows",
-							 psprintf(note, "(SELECT * FROM old_rows UNION ALL SELECT * FROM new_rows)"),
+							 psprintf(note,
+								"(SELECT * FROM old_rows UNION ALL "
+								"SELECT * FROM new_rows)"),
 							 NULL);
 	create_statement_trigger(m, "delete", "AFTER DELETE", "{source}",
 							 "OLD TABLE AS old_rows",
@@ -237,13 +242,19 @@ migration_create_partitions(const Migration *m)
 	format = (strcmp(m->period, "day") == 0 || strcmp(m->period, "week") == 0) ?
 		"YYYYMMDD" : (strcmp(m->period, "year") == 0) ? "YYYY" : "YYYYMM";
 	run_each(m, psprintf(
-		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s FOR VALUES FROM (%%L) TO (%%L); ALTER TABLE %%1$s OWNER TO %%5$I',"
-		" pg_catalog.format('%%I.%%I', %s, %s OPERATOR(pg_catalog.||) '_' OPERATOR(pg_catalog.||) pg_catalog.to_char(p.first::pg_catalog.timestamp, '%s')),"
-		" {'target}, p.first, (p.first::pg_catalog.timestamp OPERATOR(pg_catalog.+) '%s'::pg_catalog.interval)::pg_catalog.date,"
-		" (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) $1)) "
-		"FROM (SELECT DISTINCT %s FROM {parts}) AS p (first) "
-		"WHERE pg_catalog.isfinite(p.first) AND NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=)"
-		" pg_catalog.to_regclass(pg_catalog.format('%%I.%%I', %s, %s OPERATOR(pg_catalog.||) '_' OPERATOR(pg_catalog.||) pg_catalog.to_char(p.first::pg_catalog.timestamp, '%s'))))",
+		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s FOR "
+		"VALUES FROM (%%L) TO (%%L); ALTER TABLE %%1$s OWNER TO %%5$I', "
+		"pg_catalog.format('%%I.%%I', %s, %s {.||} '_' {.||} "
+		"pg_catalog.to_char(p.first::pg_catalog.timestamp, '%s')), {'target}, "
+		"p.first, (p.first::pg_catalog.timestamp {.+} "
+		"'%s'::pg_catalog.interval)::pg_catalog.date, "
+		"(SELECT pg_catalog.pg_get_userbyid(relowner) "
+		"FROM pg_catalog.pg_class WHERE oid {.=} $1)) FROM "
+		"(SELECT DISTINCT %s FROM {parts}) AS p (first) "
+		"WHERE pg_catalog.isfinite(p.first) AND NOT EXISTS (SELECT "
+		"FROM pg_catalog.pg_class WHERE oid {.=} "
+		"pg_catalog.to_regclass(pg_catalog.format('%%I.%%I', %s, %s {.||} '_' "
+		"{.||} pg_catalog.to_char(p.first::pg_catalog.timestamp, '%s'))))",
 		quote_literal_cstr(m->schema), quote_literal_cstr(m->target_name),
 		format,
 		strcmp(m->period, "quarter") == 0 ? "3 months" :
@@ -252,9 +263,12 @@ migration_create_partitions(const Migration *m)
 		quote_literal_cstr(m->schema), quote_literal_cstr(m->target_name),
 		format));
 	run_each(m, psprintf(
-		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s DEFAULT; ALTER TABLE %%1$s OWNER TO %%3$I', p.name, {'target}, pg_catalog.pg_get_userbyid(relowner)) "
-		"FROM pg_catalog.pg_class, (SELECT pg_catalog.format('%%I.%%I', %s, %s OPERATOR(pg_catalog.||) '_default')) AS p (name) "
-		"WHERE oid OPERATOR(pg_catalog.=) $1 AND pg_catalog.to_regclass(p.name) IS NULL",
+		"SELECT pg_catalog.format('CREATE TABLE %%s PARTITION OF %%s DEFAULT; "
+		"ALTER TABLE %%1$s OWNER TO %%3$I', p.name, {'target}, "
+		"pg_catalog.pg_get_userbyid(relowner)) "
+		"FROM pg_catalog.pg_class, (SELECT pg_catalog.format('%%I.%%I', %s, "
+		"%s {.||} '_default')) AS p (name) WHERE oid {.=} $1 "
+		"AND pg_catalog.to_regclass(p.name) IS NULL",
 		quote_literal_cstr(m->schema), quote_literal_cstr(m->target_name)));
 }
 
@@ -274,15 +288,14 @@ migration_follow(const Migration *m)
 		"ORDER BY [k:{expr r}~, ] ON CONFLICT DO NOTHING";
 	static const char *const change =
 		"UPDATE {target} AS t "
-		"SET [s:{s} = t.{s} OPERATOR({x}-) c.roaring64_ids OPERATOR({x}|) c.{s}~, ] "
+		"SET [s:{s} = t.{s} {x-} c.roaring64_ids {x|} c.{s}~, ] "
 		"FROM (SELECT [k:{expr r} AS {k}~, ],"
 		" {x}roaring64_agg(r.{id}) AS roaring64_ids, [s:{agg} AS {s}~, ]"
 		" FROM %s AS r LEFT JOIN {facts} AS f"
-		" ON [k:f.{k} {=} {expr r}~ AND ]"
-		" AND f.roaring64_id OPERATOR(pg_catalog.=) r.{id}"
+		" ON [k:f.{k} {=} {expr r}~ AND ] AND f.roaring64_id {.=} r.{id}"
 		" GROUP BY [k:{expr r}~, ] ORDER BY [k:{expr r}~, ]) AS c "
-		"WHERE [k:t.{k} {=} c.{k}~ AND ] AND "
-		"([s:t.{s} OPERATOR({x}&) c.roaring64_ids OPERATOR({x}<>) c.{s}~ OR ])";
+		"WHERE [k:t.{k} {=} c.{k}~ AND ]"
+		" AND ([s:t.{s} {x&} c.roaring64_ids {x<>} c.{s}~ OR ])";
 
 	create_statement_trigger(m, "insert", "AFTER INSERT", "{source}",
 							 "NEW TABLE AS new_rows",
@@ -290,7 +303,9 @@ migration_follow(const Migration *m)
 	create_statement_trigger(m, "update", "AFTER UPDATE", "{source}",
 							 "OLD TABLE AS old_rows NEW TABLE AS new_rows",
 							 make_rows,
-							 psprintf(change, "(SELECT * FROM old_rows UNION ALL SELECT * FROM new_rows)"));
+							 psprintf(change,
+								"(SELECT * FROM old_rows UNION ALL "
+								"SELECT * FROM new_rows)"));
 	create_statement_trigger(m, "delete", "AFTER DELETE", "{source}",
 							 "OLD TABLE AS old_rows",
 							 psprintf(change, "old_rows"), NULL);
@@ -302,9 +317,12 @@ migration_follow(const Migration *m)
 static void
 drop_triggers(const Migration *m, const char *relation)
 {
-	run_each(m, psprintf("SELECT pg_catalog.format('DROP TRIGGER %%I ON %%s', tgname, {'%s}) "
-						 "FROM pg_catalog.pg_trigger WHERE tgrelid OPERATOR(pg_catalog.=) {'%s}::pg_catalog.regclass"
-						 " AND pg_catalog.starts_with(tgname::pg_catalog.text, 'roaring64_migrate_') AND NOT tgisinternal",
+	run_each(m, psprintf(
+		"SELECT pg_catalog.format('DROP TRIGGER %%I ON %%s', tgname, {'%s}) "
+		"FROM pg_catalog.pg_trigger WHERE tgrelid {.=} "
+		"{'%s}::pg_catalog.regclass AND "
+		"pg_catalog.starts_with(tgname::pg_catalog.text, "
+		"'roaring64_migrate_') AND NOT tgisinternal",
 						 relation, relation));
 }
 
@@ -328,15 +346,16 @@ migration_note_target(const Migration *m)
 {
 	static const char *const note =
 		"INSERT INTO {changes} ([k:{k}~, ], roaring64_ids) "
-		"SELECT [k:c.{k}~, ], c.ids FROM (SELECT [k:r.{k}~, ], "
-		"[s:r.{s}~ OPERATOR({x}|) ] AS ids FROM %s AS r) AS c "
-		"WHERE NOT {x}roaring64_is_empty(c.ids)";
+		"SELECT [k:c.{k}~, ], c.ids FROM "
+		"(SELECT [k:r.{k}~, ], [s:r.{s}~ {x|} ] AS ids "
+		"FROM %s AS r) AS c WHERE NOT {x}roaring64_is_empty(c.ids)";
 	static const char *const note_update =
 		"INSERT INTO {changes} ([k:{k}~, ], roaring64_ids) "
-		"SELECT [k:c.{k}~, ], c.ids FROM (SELECT [k:COALESCE(o.{k}, n.{k}) AS {k}~, ], "
-		"[s:(COALESCE(o.{s}, '{}') OPERATOR({x}#) COALESCE(n.{s}, '{}'))~ OPERATOR({x}|) ] AS ids "
-		"FROM old_rows AS o FULL JOIN new_rows AS n ON [k:o.{k} {=} n.{k}~ AND ]) AS c "
-		"WHERE NOT {x}roaring64_is_empty(c.ids)";
+		"SELECT [k:c.{k}~, ], c.ids FROM "
+		"(SELECT [k:COALESCE(o.{k}, n.{k}) AS {k}~, ], [s:(COALESCE(o.{s}, "
+		"'{}') {x#} COALESCE(n.{s}, '{}'))~ {x|} ] AS ids "
+		"FROM old_rows AS o FULL JOIN new_rows AS n ON [k:o.{k} {=} n.{k}~ "
+		"AND ]) AS c WHERE NOT {x}roaring64_is_empty(c.ids)";
 
 	create_statement_trigger(m, "insert", "AFTER INSERT", "{target}",
 							 "NEW TABLE AS new_rows",
@@ -364,15 +383,22 @@ view_columns(Migration *m, StringInfo defaults)
 
 	initStringInfo(&columns);
 	if (SPI_execute(migration_sql(m,
-								  "SELECT attname::pg_catalog.text, pg_catalog.format_type(atttypid, atttypmod),"
-								  " CASE WHEN attidentity OPERATOR(pg_catalog.<>) ''"
-								  "  THEN pg_catalog.format('pg_catalog.nextval(%L)', pg_catalog.pg_get_serial_sequence({'source}, attname))"
-								  "  WHEN attgenerated OPERATOR(pg_catalog.=) ''"
-								  "  THEN pg_catalog.pg_get_expr(adbin, adrelid) END "
-								  "FROM pg_catalog.pg_attribute LEFT JOIN pg_catalog.pg_attrdef"
-								  " ON adrelid OPERATOR(pg_catalog.=) attrelid AND adnum OPERATOR(pg_catalog.=) attnum "
-								  "WHERE attrelid OPERATOR(pg_catalog.=) {'source}::pg_catalog.regclass"
-								  " AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped ORDER BY attnum"),
+									"SELECT attname::pg_catalog.text, "
+									"pg_catalog.format_type(atttypid, "
+									"atttypmod), CASE WHEN attidentity {.<>} "
+									"'' THEN "
+									"pg_catalog.format('pg_catalog.nextval(%L)', "
+									"pg_catalog.pg_get_serial_sequence({'source}, "
+									"attname)) WHEN attgenerated {.=} '' "
+									"THEN pg_catalog.pg_get_expr(adbin, "
+									"adrelid) END FROM "
+									"pg_catalog.pg_attribute LEFT "
+									"JOIN pg_catalog.pg_attrdef ON adrelid "
+									"{.=} attrelid AND adnum {.=} attnum "
+									"WHERE attrelid {.=} "
+									"{'source}::pg_catalog.regclass "
+									"AND attnum {.>} 0 AND NOT attisdropped "
+									"ORDER BY attnum"),
 					false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read the columns of the source");
 	for (uint64 i = 0; i < SPI_processed; i++)
@@ -410,7 +436,8 @@ view_columns(Migration *m, StringInfo defaults)
 		appendStringInfo(&columns, "%s%s AS %s", n > 1 ? ", " : "",
 						 value, quote_identifier(name));
 		if (default_value != NULL)
-			appendStringInfo(defaults, "ALTER VIEW %s ALTER COLUMN %s SET DEFAULT %s; ",
+			appendStringInfo(defaults,
+				"ALTER VIEW %s ALTER COLUMN %s SET DEFAULT %s; ",
 							 migration_sql(m, "{view}"),
 							 quote_identifier(name), default_value);
 	}
@@ -424,7 +451,8 @@ view_columns(Migration *m, StringInfo defaults)
 		m->sets[s].place = n;
 		appendStringInfo(&columns, ", (e.id OPERATOR(%s.<@) t.%s) AS %s",
 						 m->extension, name, name);
-		appendStringInfo(defaults, "ALTER VIEW %s ALTER COLUMN %s SET DEFAULT false; ",
+		appendStringInfo(defaults,
+			"ALTER VIEW %s ALTER COLUMN %s SET DEFAULT false; ",
 						 migration_sql(m, "{view}"), name);
 	}
 	m->places = n;
@@ -442,30 +470,30 @@ migration_create_view(Migration *m)
 {
 	static const char *const insert =
 		"INSERT INTO {target} AS t ([k:{k}~, ], [s:{s}~, ]) "
-		"VALUES ([k:{new}~, ], [s:CASE WHEN {new} THEN '{}'::{x}roaring64 OPERATOR({x}|) {newid}::bigint ELSE '{}' END~, ]) "
-		"ON CONFLICT ([k:{k}~, ]) DO UPDATE "
-		"SET [s:{s} = t.{s} OPERATOR({x}-) {newid}::bigint OPERATOR({x}|) excluded.{s}~, ] "
-		"WHERE NOT t.{all} OPERATOR({x}@>) {newid}::bigint";
+		"VALUES ([k:{new}~, ], [s:CASE "
+		"WHEN {new} THEN '{}'::{x}roaring64 {x|} {newid}::bigint "
+		"ELSE '{}' END~, ]) ON CONFLICT ([k:{k}~, ]) DO UPDATE "
+		"SET [s:{s} = t.{s} {x-} {newid}::bigint {x|} excluded.{s}~, ] "
+		"WHERE NOT t.{all} {x@>} {newid}::bigint";
 	static const char *const update =
-		"UPDATE {target} AS t SET [s:{s} = CASE"
-		" WHEN {new} OPERATOR(pg_catalog.=) {old} THEN t.{s}"
-		" WHEN {new} THEN t.{s} OPERATOR({x}|) {newid}::bigint"
-		" ELSE t.{s} OPERATOR({x}-) {newid}::bigint END~, ] "
-		"WHERE [k:t.{k} {=} {new}~ AND ] AND [k:{new} {=} {old}~ AND ]"
-		" AND {newid} OPERATOR(pg_catalog.=) {oldid}"
-		" AND t.{all} OPERATOR({x}@>) {newid}::bigint";
+		"UPDATE {target} AS t SET [s:{s} = CASE "
+		"WHEN {new} {.=} {old} THEN t.{s} "
+		"WHEN {new} THEN t.{s} {x|} {newid}::bigint "
+		"ELSE t.{s} {x-} {newid}::bigint END~, ] "
+		"WHERE [k:t.{k} {=} {new}~ AND ] AND [k:{new} {=} {old}~ AND ] "
+		"AND {newid} {.=} {oldid} AND t.{all} {x@>} {newid}::bigint";
 	static const char *const delete =
-		"UPDATE {target} AS t "
-		"SET [s:{s} = t.{s} OPERATOR({x}-) {oldid}::bigint~, ] "
-		"WHERE [k:t.{k} {=} {old}~ AND ]"
-		" AND t.{all} OPERATOR({x}@>) {oldid}::bigint";
+		"UPDATE {target} AS t SET [s:{s} = t.{s} {x-} {oldid}::bigint~, ] "
+		"WHERE [k:t.{k} {=} {old}~ AND ] AND t.{all} {x@>} {oldid}::bigint";
 	const char *statements[] = {update, delete, insert};
 	StringInfoData defaults;
 	char	   *columns;
 
 	initStringInfo(&defaults);
 	columns = view_columns(m, &defaults);
-	if (SPI_execute(psprintf("CREATE VIEW %s AS SELECT %s FROM %s AS t, LATERAL %s.roaring64_elements(t.%s) AS e (id)",
+	if (SPI_execute(psprintf(
+		"CREATE VIEW %s AS SELECT %s FROM %s AS t, "
+		"LATERAL %s.roaring64_elements(t.%s) AS e (id)",
 							 migration_sql(m, "{view}"), columns,
 							 migration_sql(m, "{target}"), m->extension,
 							 migration_sql(m, "{all}")), false, 0) < 0 ||

@@ -12,6 +12,7 @@
  *	  {old}			the name that the source gets at the finish
  *	  {'target} ...	the same as a string constant
  *	  {x}			the extension's schema and a point
+ *	  {.=} {x|}		an operator of pg_catalog or of the extension: = and |
  *	  {id} {'id} {all}	the id column, the set of every row
  *	  [k:what~between]	"what" for every key column, "between" between
  *	  [p:what~between]	the same for those that are plain columns
@@ -191,6 +192,10 @@ expand_word(Expansion *x, const char *word)
 
 	if (word[0] == '\0')
 		appendStringInfoString(&x->out, "{}");
+	else if (word[0] == '.')
+		appendStringInfo(&x->out, "OPERATOR(pg_catalog.%s)", word + 1);
+	else if (word[0] == 'x' && word[1] != '\0')
+		appendStringInfo(&x->out, "OPERATOR(%s.%s)", m->extension, word + 1);
 	else if (strcmp(word, "x") == 0)
 		appendStringInfo(&x->out, "%s.", m->extension);
 	else if (strcmp(word, "name") == 0)

@@ -27,12 +27,16 @@
 #define FETCH_ROWS	100
 
 static const char *const comparison =
-	"SELECT pg_catalog.jsonb_build_object([k:{'k}::pg_catalog.text, COALESCE(f.{k}, t.{k})~, ]), v.name, v.missing, v.surplus "
-	"FROM (SELECT [k:f.{k}~, ], [s:{agg} AS {s}~, ] FROM {facts} AS f GROUP BY [k:f.{k}~, ]) AS f "
-	"FULL JOIN {target} AS t ON [k:f.{k} {=} t.{k}~ AND ] "
-	"CROSS JOIN LATERAL (VALUES [s:({'s}::pg_catalog.name, COALESCE(f.{s}, '{}') OPERATOR({x}-) COALESCE(t.{s}, '{}'),"
-	" COALESCE(t.{s}, '{}') OPERATOR({x}-) COALESCE(f.{s}, '{}'))~, ]) AS v (name, missing, surplus) "
-	"WHERE NOT ({x}roaring64_is_empty(v.missing) AND {x}roaring64_is_empty(v.surplus))";
+	"SELECT pg_catalog.jsonb_build_object([k:{'k}::pg_catalog.text, "
+	"COALESCE(f.{k}, t.{k})~, ]), v.name, v.missing, v.surplus FROM "
+	"(SELECT [k:f.{k}~, ], [s:{agg} AS {s}~, ] FROM {facts} AS f "
+	"GROUP BY [k:f.{k}~, ]) AS f FULL "
+	"JOIN {target} AS t ON [k:f.{k} {=} t.{k}~ AND ] CROSS JOIN "
+	"LATERAL (VALUES [s:({'s}::pg_catalog.name, COALESCE(f.{s}, '{}') {x-} "
+	"COALESCE(t.{s}, '{}'), COALESCE(t.{s}, '{}') {x-} COALESCE(f.{s}, "
+	"'{}'))~, ]) AS v (name, missing, surplus) "
+	"WHERE NOT ({x}roaring64_is_empty(v.missing) "
+	"AND {x}roaring64_is_empty(v.surplus))";
 
 /* Makes the caller expect all rows at once, and gives where to put them. */
 static Tuplestorestate *
