@@ -288,7 +288,7 @@ look_into_claims(const int64 *ids, int n, bool *found)
 		int64		id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
 													 SPI_tuptable->tupdesc,
 													 1, &isnull));
-		int64	   *at = bsearch(&id, ids, n, sizeof(int64), dedup_compare_ids);
+		const int64 *at = bsearch(&id, ids, n, sizeof(int64), dedup_compare_ids);
 
 		Assert(at != NULL);
 		found[at - ids] = true;

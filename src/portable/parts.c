@@ -74,13 +74,28 @@ write_masked_container(r64_writer *w, const mask *m, const r64_container *c,
 					  r64_kernel.bitset_container_compute_cardinality(&bitset));
 }
 
+/* The containers of a bucket that a mask may keep: from the first up to *end. */
+static uint32_t
+masked_containers(const mask *m, const r64_bucket *b, uint32_t *end)
+{
+	uint64_t	lo = m->part[0].lo;
+	uint64_t	hi = m->part[m->n - 1].hi;
+	uint32_t	first = R64_HIGH(lo) == b->high ?
+		r64_bucket_seek(b, 0, R64_KEY(lo)) : 0;
+
+	*end = R64_HIGH(hi) == b->high ?
+		r64_bucket_seek(b, first, (uint32_t) R64_KEY(hi) + 1) : b->n;
+	return first;
+}
+
 static void
 write_masked_bucket(r64_writer *w, const mask *m, const r64_bucket *b)
 {
-	uint32_t	i = 0;
+	uint32_t	end;
+	uint32_t	i = masked_containers(m, b, &end);
 
-	r64_writer_begin(w, b->high, b->n, b->run_flags != NULL);
-	while (i < b->n)
+	r64_writer_begin(w, b->high, end - i, b->run_flags != NULL);
+	while (i < end)
 	{
 		uint32_t	first = i;
 		coverage	cover;
@@ -93,11 +108,11 @@ write_masked_bucket(r64_writer *w, const mask *m, const r64_bucket *b)
 			cover = mask_covers(m, base, base | R64_LOW_MAX);
 			if (cover != ALL)
 				break;
-		} while (++i < b->n);
+		} while (++i < end);
 
 		if (first < i)
 			r64_writer_copy(w, b, first, i);
-		if (i == b->n)
+		if (i == end)
 			break;
 		if (cover == SOME)
 		{

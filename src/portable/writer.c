@@ -16,6 +16,7 @@
 #define MAX_CONTAINERS 65536	/* in a bucket */
 
 #define FIRST_ROOM 256			/* containers staged without growing */
+#define MAX_WASTE 8192			/* bytes that are not worth giving back */
 
 static void
 too_large(const r64_env *env)
@@ -87,7 +88,10 @@ r64_writer_finish(r64_writer *w)
 
 	if (w->len > env->max_size)
 		too_large(env);
-	r64_store64(r64_writer_at(w, 0), w->nbuckets);
+	/* results can be kept for long, and many of them */
+	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
+		buf.base = env->resize(env->arg, w->base, env->headroom + w->len);
+	r64_store64(buf.base + env->headroom, w->nbuckets);
 	if (w->staged != NULL)
 		env->release(env->arg, w->staged);
 	return buf;
