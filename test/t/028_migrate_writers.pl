@@ -56,13 +56,15 @@ $script .= "\\endif\n\\if :end = 1\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\n";
 my $file = $node->basedir . '/changes.sql';
 append_to_file($file, $script);
 
-my ($out, $err) = ('', '');
+# Into files: nobody reads a pipe meanwhile, and pgbench would stop at a full one
+# in the middle of its transactions, for which the migration then waits.
+my ($out, $err) = map { "$PostgreSQL::Test::Utils::tmp_check/pgbench.$_" } qw(out err);
 my $pgbench = IPC::Run::start(
 	[
 		'pgbench', '-n', '-c', '8', '-j', '2', '-R', '300', '-T', '12', '--random-seed', $seed,
 		'--max-tries', '50', '-f', $file, '-d', $node->connstr('postgres')
 	],
-	'>', \$out, '2>', \$err);
+	'>', $out, '2>', $err);
 
 my $same = 'SELECT count(*) FROM (
 	(SELECT key, id, mark, star FROM facts EXCEPT TABLE model) UNION ALL
@@ -85,8 +87,8 @@ for my $round (1 .. 3)
 	is($node->psql('postgres', q{CALL roaring64_migrate_undo('sets')}), 0, "round $round: undone");
 	is($node->safe_psql('postgres', $same), 0, "round $round: and so is the table that is back");
 }
-ok($pgbench->finish, 'no writer has seen an error') or diag $err;
-like($out, qr/transactions actually processed: [1-9]\d{2}/, 'and there were changes');
+ok($pgbench->finish, 'no writer has seen an error') or diag slurp_file($err);
+like(slurp_file($out), qr/transactions actually processed: [1-9]\d{2}/, 'and there were changes');
 is($node->safe_psql('postgres', $same), 0, 'in the end both are the same');
 
 $node->stop;
