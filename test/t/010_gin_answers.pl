@@ -20,6 +20,11 @@ use strict;
 use warnings FATAL => 'all';
 
 use IPC::Run;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -302,18 +307,9 @@ for my $round (1 .. 2)
 	$node->poll_query_until('postgres', "SELECT count(*) > $before + 200 FROM docs")
 	  or BAIL_OUT('no documents are being added');
 	usleep(1000 * int rand 300);
-	my @pids = split /\n/, sql('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
-	$node->kill9;
-	kill KILL => @pids;
+	kill_server($node);
 	$load->finish;
-	# a server does not start while a process of the old one has its memory
-	for my $try (1 .. 50)
-	{
-		last if $node->start(fail_ok => 1);
-		usleep(200_000);
-		# where nobody reaps the old one, it is still taken for running
-		$node->{_pid} = undef;
-	}
+	start_after_kill($node);
 	cmp_ok(sql('SELECT count(*) FROM docs'), '>', $before + 200, "round $round: what was committed is there");
 }
 like(slurp_file($node->logfile), qr/automatic recovery in progress/, 'the server did recover');

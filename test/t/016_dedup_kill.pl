@@ -20,6 +20,10 @@ use warnings FATAL => 'all';
 use File::Temp qw(tempdir);
 use IPC::Run;
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -107,8 +111,8 @@ for my $round (1 .. $kills)
 		  && length(join '', map { $_->{err} } @clients) > 24 * $wanted;
 		select undef, undef, undef, 0.01;
 	}
-	$node->stop('immediate') if $round % 4 == 0;
-	$node->kill9 unless $round % 4 == 0;
+	if ($round % 4 == 0) { $node->stop('immediate') }
+	else { kill_server($node) }
 	$_->{run}->finish for @clients;
 	for my $client (@clients)
 	{
@@ -116,7 +120,7 @@ for my $round (1 .. $kills)
 		pop @ids;
 		$acknowledged{$_} = 1 for @ids;
 	}
-	$node->start;
+	start_after_kill($node);
 	is($node->safe_psql('postgres', $compare),
 		't|0|t', "round $round: messages and claims are the same, each once");
 }

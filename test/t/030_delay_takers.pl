@@ -14,6 +14,10 @@ use warnings FATAL => 'all';
 use IPC::Run;
 use Time::HiRes qw(usleep);
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -164,18 +168,9 @@ for my $kill (1 .. $kills)
 	my $before = value(q{SELECT count(*) FROM taken});
 	usleep(300_000 + int(rand(500_000)));
 	cmp_ok(value(q{SELECT count(*) FROM taken}), '>', $before, "kill $kill: there is work being done");
-	# backends that are at work would not notice that their parent is gone
-	my @backends = split /\n/, value(q{SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()});
-	$node->kill9;
-	kill 9, @backends;
+	kill_server($node);
 	finish($_) for @all, @adders;
-	# the shared memory goes with the last of them
-	for (1 .. 100)
-	{
-		last if $node->start(fail_ok => 1);
-		$node->stop('fast', fail_ok => 1);
-		usleep(100_000);
-	}
+	start_after_kill($node);
 	is(value($accounts), "0\n0", "kill $kill: no message is lost, and none is there twice");
 }
 
