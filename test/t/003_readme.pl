@@ -9,8 +9,11 @@
 #	  is what follows SELECT, from the table t unless it says otherwise.  <br>
 #	  separates rows and ", " columns; a dash stands for neither.
 #
+# How many that were is the name of a test, which passes if all were equal.
+#
 # The reference is compared with the catalogs in both directions: signatures,
-# the functions behind operators and casts, costs, and the setting.
+# the functions behind operators and casts, costs, and the setting.  Links
+# within the page and to files have to lead somewhere.
 
 use strict;
 use warnings FATAL => 'all';
@@ -136,8 +139,27 @@ sub psql
 	return $printed;
 }
 
-is(psql($_->{statements}, @{ $_->{options} }), $_->{output}, $_->{name})
-  for @examples;
+my $equal = grep { is(psql($_->{statements}, @{ $_->{options} }), $_->{output}, $_->{name}) }
+  @examples;
+my $blocks = grep { !@{ $_->{options} } } @examples;
+is($equal, scalar @examples, sprintf '%d examples run, %d blocks and %d rows of tables: all give what is shown',
+	scalar @examples, $blocks, @examples - $blocks);
+
+#
+# Links.  A heading's anchor is its text in lower case, with hyphens for spaces
+# and without marks.
+#
+my (%anchor, @links, $in_block);
+for (@lines)
+{
+	$in_block = !$in_block if /^```/;
+	next if $in_block;
+	$anchor{ '#' . lc($1) =~ s/[^\w -]//gr =~ s/ /-/gr }++ if /^#+ (.*)/;
+	push @links, /\]\(([^)]+)\)/g;
+}
+cmp_ok(scalar(@links), '>', 40, 'the links of the README are understood');
+is(join(' ', grep { !/^https:/ && !$anchor{$_} && !-e $_ } @links), '', 'links lead somewhere');
+is(join(' ', grep { $anchor{$_} > 1 } sort keys %anchor), '', 'no two headings have one anchor');
 
 #
 # The catalogs: a line for every member of the extension, as the README has to
