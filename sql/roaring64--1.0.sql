@@ -1003,14 +1003,15 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
 'the fewest ranges that hold the elements and nothing else, ascending';
 
-CREATE FUNCTION roaring64_histogram(roaring64, n integer,
-									OUT range int8range, OUT count bigint)
+CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
+									OUT range int8range, OUT count bigint,
+									OUT bar text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_histogram'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
-'element counts of n ranges of equal width from the smallest element to the largest';
+'element counts of n ranges of equal width from the smallest element to the largest, with bars';
 
 --
 -- src/type/stats.c: what a value is made of

@@ -28,7 +28,8 @@ roaring64_array_values(ArrayType *array, int *n)
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("array must not contain nulls")));
+				 errmsg("array must not contain nulls"),
+				 errhint("Remove them with array_remove(array, NULL).")));
 
 	/* an integer[] can need twice the space that it takes itself */
 	values = MemoryContextAllocHuge(CurrentMemoryContext,

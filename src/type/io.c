@@ -101,15 +101,19 @@ place(const InputState *in)
 	return pg_mbstrlen_with_len(in->start, in->pos - in->start) + 1;
 }
 
-/* Reports that the literal does not go on as it should; returns false. */
+/*
+ * Reports that the literal does not go on as it should, with a hint if that
+ * is not NULL; returns false.
+ */
 static bool
-syntax_error(InputState *in, const char *expected)
+syntax_error(InputState *in, const char *expected, const char *hint)
 {
 	ereturn(in->context, false,
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type roaring64: \"%s\"",
 					excerpt(in->start, strlen(in->start))),
-			 errdetail("Expected %s at character %d.", expected, place(in))));
+			 errdetail("Expected %s at character %d.", expected, place(in)),
+			 hint != NULL ? errhint("%s", hint) : 0));
 }
 
 static bool
@@ -138,7 +142,7 @@ read_end(InputState *in)
 {
 	skip_space(in);
 	if (*in->pos != '\0')
-		return syntax_error(in, "the end of the input");
+		return syntax_error(in, "the end of the input", NULL);
 	return true;
 }
 
@@ -165,7 +169,8 @@ read_element(InputState *in, int64 *value)
 		magnitude = magnitude * 10 + digit;
 	}
 	if (in->pos == digits)
-		return syntax_error(in, digits == first ? "a number" : "a digit");
+		return syntax_error(in, digits == first ? "a number" : "a digit",
+							NULL);
 	if (overflow)
 		ereturn(in->context, false,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -227,7 +232,7 @@ read_elements(InputState *in, ElementList *list)
 		if (*in->pos == '}')
 			break;
 		if (*in->pos != ',')
-			return syntax_error(in, "\",\" or \"}\"");
+			return syntax_error(in, "\",\" or \"}\"", NULL);
 		in->pos++;
 		skip_space(in);
 	}
@@ -263,13 +268,13 @@ read_hex(InputState *in, StringInfo out)
 		int			low = hex_digit(*in->pos);
 
 		if (low < 0)
-			return syntax_error(in, "a hexadecimal digit");
+			return syntax_error(in, "a hexadecimal digit", NULL);
 		in->pos++;
 		appendStringInfoCharMacro(out, (char) (high << 4 | low));
 	}
 	skip_space(in);
 	if (*in->pos != '\0')
-		return syntax_error(in, "a hexadecimal digit");
+		return syntax_error(in, "a hexadecimal digit", NULL);
 	return true;
 }
 
@@ -315,7 +320,9 @@ roaring64_in(PG_FUNCTION_ARGS)
 		return elements_input(&in);
 	if (in.pos[0] == '\\' && in.pos[1] == 'x')
 		return hex_input(&in);
-	(void) syntax_error(&in, "\"{\" or \"\\x\"");
+	/* an unknown literal beside an operator is taken for a set */
+	(void) syntax_error(&in, "\"{\" or \"\\x\"",
+						"Write a set as {1,2,3}.  An element or a range needs its type here, as in '5'::bigint or '[1,5]'::int8range.");
 	return (Datum) 0;
 }
 

@@ -5,7 +5,8 @@
  *
  * All of these give a row per call and read no further ahead than a small
  * batch, so that neither a LIMIT above them nor a set of billions costs more
- * than the rows that are taken.
+ * than the rows that are taken.  Only the histogram counts all its ranges
+ * first, to know the longest bar.
  *
  * Each has its set, and the index that the engine makes for it, in the
  * context that lives until the last row; what one row needs goes where the
@@ -20,10 +21,13 @@
 #include "access/htup_details.h"
 #include "common/int.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
 
 #include "roaring64.h"
 
 #define ELEMENTS_BATCH	512
+#define LONGEST_BAR		40		/* characters of the fullest range's bar */
 
 /* What roaring64_elements keeps between two rows. */
 typedef struct ElementsState
@@ -55,6 +59,7 @@ typedef struct HistogramState
 	int64		lo;				/* first integer of the next bar */
 	uint64		width;			/* integers in a bar */
 	uint64		wider;			/* so many bars get one more */
+	uint64		most;			/* elements in the fullest one */
 } HistogramState;
 
 /* The first call of a function on rows: opens argument 0 for all of them. */
@@ -220,6 +225,49 @@ lay_out_bars(HistogramState *state, int64 min, int64 max, int32 n)
 	return bars;
 }
 
+/* The last integer of bar i, counted from 0, which begins at lo. */
+static int64
+end_of_bar(const HistogramState *state, uint64 i, int64 lo)
+{
+	uint64		width = state->width + (i < state->wider ? 1 : 0);
+
+	return (int64) ((uint64) lo + width - 1);
+}
+
+/* How many elements the fullest of these bars has. */
+static uint64
+count_fullest(HistogramState *state, uint64 bars)
+{
+	uint64		most = 0;
+	int64		lo = state->lo;
+
+	for (uint64 i = 0; i < bars; i++)
+	{
+		int64		last = end_of_bar(state, i, lo);
+
+		CHECK_FOR_INTERRUPTS();
+		most = Max(most, r64_count_range(&state->set, lo, last));
+		/* wraps around only after the last bar */
+		lo = (int64) ((uint64) last + 1);
+	}
+	return most;
+}
+
+/*
+ * A bar as text, its length in proportion to the fullest one's, and rounded
+ * up, so that only an empty range has none.  Counts are far below 2^58: an
+ * element takes more than a millionth of a byte.
+ */
+static Datum
+draw_bar(const HistogramState *state, uint64 count)
+{
+	char		marks[LONGEST_BAR];
+	uint64		length = (count * LONGEST_BAR + state->most - 1) / state->most;
+
+	memset(marks, '#', length);
+	return PointerGetDatum(cstring_to_text_with_len(marks, (int) length));
+}
+
 /* The first call of roaring64_histogram. */
 static void
 begin_histogram(FunctionCallInfo fcinfo)
@@ -248,16 +296,20 @@ begin_histogram(FunctionCallInfo fcinfo)
 	state->typcache = roaring64_range_typcache();
 	funcctx->max_calls = 0;
 	if (r64_min(&state->set, &min) && r64_max(&state->set, &max))
+	{
 		funcctx->max_calls = lay_out_bars(state, min, max, n);
+		state->most = count_fullest(state, funcctx->max_calls);
+	}
 	funcctx->user_fctx = state;
 }
 
 /*
  * roaring64_histogram(roaring64, n integer) returns rows (range int8range,
- * count bigint): the span from the smallest element to the largest in n
- * ranges of equal width (to within one, the wider first; fewer ranges if the
- * span has fewer integers), and how many elements each holds, 0 included.
- * No row for an empty set.  Errors if n is below 1.
+ * count bigint, bar text): the span from the smallest element to the largest
+ * in n ranges of equal width (to within one, the wider first; fewer ranges if
+ * the span has fewer integers), how many elements each holds, 0 included, and
+ * that as a bar of up to LONGEST_BAR characters.  No row for an empty set.
+ * Errors if n is below 1.
  */
 PG_FUNCTION_INFO_V1(roaring64_histogram);
 Datum
@@ -265,10 +317,10 @@ roaring64_histogram(PG_FUNCTION_ARGS)
 {
 	FuncCallContext *funcctx;
 	HistogramState *state;
-	uint64		extra;
+	uint64		count;
 	int64		last;
-	Datum		values[2];
-	bool		nulls[2] = {false};
+	Datum		values[3];
+	bool		nulls[3] = {false};
 
 	if (SRF_IS_FIRSTCALL())
 		begin_histogram(fcinfo);
@@ -278,12 +330,11 @@ roaring64_histogram(PG_FUNCTION_ARGS)
 	if (funcctx->call_cntr == funcctx->max_calls)
 		SRF_RETURN_DONE(funcctx);
 
-	/* a narrow bar ends at lo + width - 1, a wide one at lo + width */
-	extra = (funcctx->call_cntr < state->wider) ? 1 : 0;
-	last = (int64) ((uint64) state->lo + state->width + extra - 1);
+	last = end_of_bar(state, funcctx->call_cntr, state->lo);
+	count = r64_count_range(&state->set, state->lo, last);
 	values[0] = roaring64_make_range(state->typcache, state->lo, last);
-	values[1] = Int64GetDatum((int64) r64_count_range(&state->set,
-													  state->lo, last));
+	values[1] = Int64GetDatum((int64) count);
+	values[2] = draw_bar(state, count);
 	/* wraps around only after the last bar */
 	state->lo = (int64) ((uint64) last + 1);
 	SRF_RETURN_NEXT(funcctx,

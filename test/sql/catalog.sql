@@ -77,6 +77,23 @@ WHERE p.prorettype <> o.oprresult
 SELECT opcname FROM pg_opclass JOIN members ON class = 'pg_opclass'::regclass AND objid = oid
 WHERE NOT amvalidate(oid);
 
+-- an aggregate of which one server, or one process, cannot do a part for another:
+-- its state has to be a value, to be sent as any other, and combined
+SELECT aggfnoid::regprocedure
+FROM functions AS p JOIN pg_aggregate ON aggfnoid = p.oid
+WHERE aggtranstype <> 'roaring64'::regtype OR aggcombinefn = 0
+	OR pg_get_function_arguments(aggcombinefn) <> 'roaring64, roaring64';
+-- the type that lacks what sends a value as text or bytes, or what finds the
+-- server of a value: a default hash class with the hash of 64 bits
+SELECT typname FROM pg_type AS t
+WHERE t.oid = 'roaring64'::regtype
+	AND (typinput = 0 OR typoutput = 0 OR typreceive = 0 OR typsend = 0
+		 OR NOT EXISTS (
+			SELECT FROM pg_opclass AS o JOIN pg_am AS am ON am.oid = opcmethod
+				JOIN pg_amproc AS h ON amprocfamily = opcfamily AND amprocnum = 2
+					AND amproclefttype = t.oid AND amprocrighttype = t.oid
+			WHERE amname = 'hash' AND opcdefault AND opcintype = t.oid));
+
 -- the extension moves to another schema and works there
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION roaring64 SET SCHEMA elsewhere;

@@ -202,12 +202,14 @@ FROM sets,
 			  FROM (SELECT e >> bits AS chunk, array_agg(e ORDER BY e)::text AS members
 					FROM unnest(v) AS e WHERE n < 1000 OR bits > 8 GROUP BY 1) AS t) AS c,
 	 LATERAL (SELECT coalesce(array_agg(ROW(int8range(b, CASE WHEN c < 9223372036854775807 THEN c + 1 END),
-											(SELECT count(*) FROM unnest(v) AS e WHERE e BETWEEN b AND c))::text ORDER BY b), '{}') AS expected
-			  FROM (SELECT (lo + k * div(width, m) + least(k, mod(width, m)))::bigint AS b,
-						   (lo + (k + 1) * div(width, m) + least(k + 1, mod(width, m)) - 1)::bigint AS c
-					FROM (SELECT width, least(bars, width) AS m FROM (SELECT hi - lo::numeric + 1 WHERE n > 0) AS t (width)) AS t,
-						 generate_series(0, m - 1) AS k
-					OFFSET 0) AS t) AS h,
+											elements, repeat('#', ceil(40.0 * elements / most)::integer))::text ORDER BY b), '{}') AS expected
+			  FROM (SELECT b, c, elements, max(elements) OVER () AS most
+					FROM (SELECT (lo + k * div(width, m) + least(k, mod(width, m)))::bigint AS b,
+								 (lo + (k + 1) * div(width, m) + least(k + 1, mod(width, m)) - 1)::bigint AS c
+						  FROM (SELECT width, least(bars, width) AS m FROM (SELECT hi - lo::numeric + 1 WHERE n > 0) AS t (width)) AS t,
+							   generate_series(0, m - 1) AS k
+						  OFFSET 0) AS t,
+						 LATERAL (SELECT count(*) AS elements FROM unnest(v) AS e WHERE e BETWEEN b AND c) AS e) AS t) AS h,
 	 LATERAL (VALUES
 		('roaring64_select(roaring64,bigint)', roaring64_select(s, i + 1) IS NOT DISTINCT FROM v[i + 1]),
 		('roaring64_select(roaring64,bigint)', roaring64_select(s, - i - 1) IS NOT DISTINCT FROM v[n - i]),

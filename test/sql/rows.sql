@@ -73,6 +73,8 @@ SELECT * FROM roaring64_histogram(NULL, 5);
 SELECT * FROM roaring64_histogram('{1}', NULL);
 SELECT * FROM roaring64_histogram('{1}', 0);
 SELECT * FROM roaring64_histogram('{1}', -1);
+-- ten ranges unless told otherwise; any element shows, and the fullest range has the longest bar
+SELECT * FROM roaring64_histogram((int8range(0, 1000)::roaring64 | int8range(2000, 2500) | 4700) | 9999);
 
 -- what a value is made of
 SELECT * FROM roaring64_stats('{}');
@@ -144,23 +146,25 @@ SELECT count(*) AS sets,
 FROM shapes;
 
 -- A histogram covers the span without gap or overlap, its widths differ by
--- one at most, and its counts are those of the ranges.
+-- one at most, its counts are those of the ranges, and so are its bars.
 SELECT count(*) AS histograms,
 	   count(*) FILTER (WHERE bars = least(n, roaring64_max(s)::numeric - roaring64_min(s) + 1)) AS bars,
 	   count(*) FILTER (WHERE starts = roaring64_min(s) AND ends = roaring64_max(s)) AS covers,
 	   count(*) FILTER (WHERE gapless) AS gapless,
 	   count(*) FILTER (WHERE widest - narrowest <= 1) AS even,
 	   count(*) FILTER (WHERE total = roaring64_cardinality(s)) AS total,
-	   count(*) FILTER (WHERE counted) AS counted
+	   count(*) FILTER (WHERE counted) AS counted,
+	   count(*) FILTER (WHERE drawn) AS drawn
 FROM shapes, unnest('{1,2,3,7,100}'::int[]) AS n,
 	 LATERAL (SELECT count(*) AS bars, min(lo) AS starts, max(hi) AS ends,
 					 max(hi::numeric - lo) AS widest, min(hi::numeric - lo) AS narrowest,
 					 sum(c) AS total,
 					 bool_and(c = (SELECT count(*) FROM unnest(v) AS e WHERE e <@ r)) AS counted,
-					 bool_and(before IS NULL OR before + 1 = lo) AS gapless
-			  FROM (SELECT r, c, lower(r) AS lo, coalesce(upper(r) - 1, 9223372036854775807) AS hi,
-						   lag(upper(r) - 1) OVER (ORDER BY o) AS before
-					FROM roaring64_histogram(s, n) WITH ORDINALITY AS h (r, c, o)) AS h) AS h
+					 bool_and(before IS NULL OR before + 1 = lo) AS gapless,
+					 bool_and(bar = repeat('#', ceil(40.0 * c / most)::int)) AS drawn
+			  FROM (SELECT r, c, bar, lower(r) AS lo, coalesce(upper(r) - 1, 9223372036854775807) AS hi,
+						   lag(upper(r) - 1) OVER (ORDER BY o) AS before, max(c) OVER () AS most
+					FROM roaring64_histogram(s, n) WITH ORDINALITY AS h (r, c, bar, o)) AS h) AS h
 WHERE v <> '{}';
 
 SELECT count(*) AS sets,
