@@ -358,6 +358,7 @@ r64_read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,
 			uint64_t	base;
 			size_t		more;
 
+			r64_poll_every(s->env, m + 1, 63);
 			r64_container_at(s->env, &b, reverse ? to - 1 - m : from + m, &c);
 			base = bucket_base(&b, &c);
 			more = r64_container_read(&c, base, base < lo ? R64_LOW(lo) : 0,

@@ -273,6 +273,7 @@ r64_get_stats(const r64_set *s)
 		{
 			uint32_t	card = r64_bucket_card(&w.b, i);
 
+			r64_poll_every(s->env, i + 1, 0x3FFF);
 			stats.cardinality += card;
 			if (r64_bucket_is_run(&w.b, i))
 				stats.runs++;

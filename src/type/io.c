@@ -271,6 +271,8 @@ read_hex(InputState *in, StringInfo out)
 			return syntax_error(in, "a hexadecimal digit", NULL);
 		in->pos++;
 		appendStringInfoCharMacro(out, (char) (high << 4 | low));
+		if ((out->len & 0xfffff) == 0)
+			CHECK_FOR_INTERRUPTS();
 	}
 	skip_space(in);
 	if (*in->pos != '\0')
