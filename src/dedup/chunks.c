@@ -282,7 +282,8 @@ write_chunks(Work *work)
 
 /* Works through all chunks of some ids; returns how many ids that changed. */
 static int64
-change(Work *work, const int64 *ids, int n)
+change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
+	   const int64 *ids, int n)
 {
 	MemoryContext outer = AllocSetContextCreate(CurrentMemoryContext,
 												"roaring64 chunks",
@@ -291,6 +292,14 @@ change(Work *work, const int64 *ids, int n)
 	MemoryContext inner = AllocSetContextCreate(outer,
 												"roaring64 some chunks",
 												ALLOCSET_DEFAULT_SIZES);
+	Work		work = {
+		.set = set,
+		.key = key,
+		.generation = generation,
+		.op = op,
+		.at_once = at_once,
+		.chunks = palloc(sizeof(Chunk) * at_once)
+	};
 	int64	   *places = MemoryContextAllocHuge(outer,
 												sizeof(int64) * Max(n, 1));
 	int64		next = PG_INT64_MIN;
@@ -298,22 +307,21 @@ change(Work *work, const int64 *ids, int n)
 	r64_set		all;
 
 	for (int i = 0; i < n; i++)
-		places[i] = dedup_place(work->set, ids[i]);
+		places[i] = dedup_place(set, ids[i]);
 	all = r64_open_buf(&roaring64_env,
 					   r64_from_values(&roaring64_env, places, n));
 	r64_index_set(&all);
-	work->chunks = palloc(sizeof(Chunk) * work->at_once);
 
 	MemoryContextSwitchTo(inner);
 	while (more)
 	{
-		more = cut_chunks(work, &all, &next);
-		write_chunks(work);
+		more = cut_chunks(&work, &all, &next);
+		write_chunks(&work);
 		MemoryContextReset(inner);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(outer);
-	return work->changed;
+	return work.changed;
 }
 
 /*
@@ -324,15 +332,7 @@ int64
 dedup_write(DedupSet *set, Datum key, int64 generation, const int64 *ids,
 			int n)
 {
-	Work		work = {
-		.set = set,
-		.key = key,
-		.generation = generation,
-		.op = R64_OR,
-		.at_once = CHUNKS_AT_ONCE
-	};
-
-	return change(&work, ids, n);
+	return change(set, key, generation, R64_OR, CHUNKS_AT_ONCE, ids, n);
 }
 
 /*
@@ -343,14 +343,7 @@ dedup_write(DedupSet *set, Datum key, int64 generation, const int64 *ids,
 int64
 dedup_write_shared(DedupSet *set, Datum key, const int64 *ids, int n)
 {
-	Work		work = {
-		.set = set,
-		.key = key,
-		.op = R64_OR,
-		.at_once = 1
-	};
-
-	return change(&work, ids, n);
+	return change(set, key, 0, R64_OR, 1, ids, n);
 }
 
 /* Takes ids out of the chunks of a generation; returns how many were there. */
@@ -358,13 +351,5 @@ int64
 dedup_erase(DedupSet *set, Datum key, int64 generation, const int64 *ids,
 			int n)
 {
-	Work		work = {
-		.set = set,
-		.key = key,
-		.generation = generation,
-		.op = R64_ANDNOT,
-		.at_once = CHUNKS_AT_ONCE
-	};
-
-	return change(&work, ids, n);
+	return change(set, key, generation, R64_ANDNOT, CHUNKS_AT_ONCE, ids, n);
 }

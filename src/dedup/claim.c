@@ -196,7 +196,7 @@ static void
 insert_claims(DedupSet *set, Datum key, Batch *batch)
 {
 	Datum		values[3] = {
-		key, dedup_ids_datum(batch->ids, batch->n), batch_moments(batch)
+		key, roaring64_bigint_array(batch->ids, batch->n), batch_moments(batch)
 	};
 	uint64		inserted;
 
@@ -236,7 +236,7 @@ undo_claims(DedupSet *set, Datum key, const Batch *batch)
 	}
 	if (n > 0)
 	{
-		values[1] = dedup_ids_datum(undone, n);
+		values[1] = roaring64_bigint_array(undone, n);
 		state_run(&set->owner, DEDUP_UNDO_BATCH, SPI_OK_DELETE, values, NULL);
 	}
 	pfree(undone);
@@ -293,7 +293,7 @@ claim_array(FunctionCallInfo fcinfo, const char *name,
 	sort_batch(&batch);
 	claim(dedup_open(fcinfo), dedup_key(fcinfo), &batch);
 	MemoryContextSwitchTo(context);
-	result = dedup_ids_datum(in_order(&batch), batch.n);
+	result = roaring64_bigint_array(in_order(&batch), batch.n);
 	SPI_finish();
 	return result;
 }

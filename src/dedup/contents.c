@@ -120,14 +120,14 @@ chunks_of(const DedupSet *set, const int64 *ids, int n)
 
 	for (int i = 0; i < n; i++)
 		chunks[i] = dedup_chunk(set, dedup_place(set, ids[i]));
-	return dedup_ids_datum(chunks, sort_ids(chunks, n));
+	return roaring64_bigint_array(chunks, sort_ids(chunks, n));
 }
 
 /* Takes sorted ids out of claims and chunks; returns how many were there. */
 static int64
 forget(DedupSet *set, Datum key, const int64 *ids, int n)
 {
-	Datum		values[2] = {key, dedup_ids_datum(ids, n)};
+	Datum		values[2] = {key, roaring64_bigint_array(ids, n)};
 	int64		count;
 	int64	   *generations;
 	uint64		ngenerations;
@@ -159,45 +159,6 @@ forget(DedupSet *set, Datum key, const int64 *ids, int n)
 	return count;
 }
 
-/*
- * roaring64_dedup_forget(regclass, key text, id bigint) returns boolean:
- * makes the id new again; whether it was remembered.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_forget);
-Datum
-roaring64_dedup_forget(PG_FUNCTION_ARGS)
-{
-	int64		id = PG_GETARG_INT64(2);
-	int64		count;
-
-	dedup_not_null(fcinfo, 2, "id");
-	dedup_writable("roaring64_dedup_forget()");
-	dedup_connect();
-	count = forget(dedup_open(fcinfo), dedup_key(fcinfo), &id, 1);
-	SPI_finish();
-	PG_RETURN_BOOL(count > 0);
-}
-
-/*
- * roaring64_dedup_forget(regclass, key text, ids bigint[]) returns bigint:
- * the same for the ids of an array; how many of them were remembered.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_forget_batch);
-Datum
-roaring64_dedup_forget_batch(PG_FUNCTION_ARGS)
-{
-	int			n;
-	int64	   *ids = dedup_batch(fcinfo, &n);
-	int64		count;
-
-	dedup_writable("roaring64_dedup_forget()");
-	dedup_connect();
-	n = sort_ids(ids, n);
-	count = forget(dedup_open(fcinfo), dedup_key(fcinfo), ids, n);
-	SPI_finish();
-	PG_RETURN_INT64(count);
-}
-
 /* Adds ids to a set without window. */
 static int64
 add(DedupSet *set, Datum key, const int64 *ids, int n)
@@ -212,6 +173,62 @@ add(DedupSet *set, Datum key, const int64 *ids, int n)
 	return dedup_write_shared(set, key, ids, n);
 }
 
+/* One of the two above. */
+typedef int64 (*Change) (DedupSet *set, Datum key, const int64 *ids, int n);
+
+/* Changes the id that is argument 2. */
+static bool
+change_one(FunctionCallInfo fcinfo, const char *function, Change change)
+{
+	int64		id = PG_GETARG_INT64(2);
+	int64		count;
+
+	dedup_not_null(fcinfo, 2, "id");
+	dedup_writable(function);
+	dedup_connect();
+	count = change(dedup_open(fcinfo), dedup_key(fcinfo), &id, 1);
+	SPI_finish();
+	return count > 0;
+}
+
+/* Changes the ids of the array that is argument 2. */
+static int64
+change_batch(FunctionCallInfo fcinfo, const char *function, Change change)
+{
+	int			n;
+	int64	   *ids = dedup_batch(fcinfo, &n);
+	int64		count;
+
+	dedup_writable(function);
+	dedup_connect();
+	n = sort_ids(ids, n);
+	count = change(dedup_open(fcinfo), dedup_key(fcinfo), ids, n);
+	SPI_finish();
+	return count;
+}
+
+/*
+ * roaring64_dedup_forget(regclass, key text, id bigint) returns boolean:
+ * makes the id new again; whether it was remembered.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_forget);
+Datum
+roaring64_dedup_forget(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(change_one(fcinfo, "roaring64_dedup_forget()", forget));
+}
+
+/*
+ * roaring64_dedup_forget(regclass, key text, ids bigint[]) returns bigint:
+ * the same for the ids of an array; how many of them were remembered.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_forget_batch);
+Datum
+roaring64_dedup_forget_batch(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(change_batch(fcinfo, "roaring64_dedup_forget()", forget));
+}
+
 /*
  * roaring64_dedup_add(regclass, key text, id bigint) returns boolean: puts
  * the id into its chunk; whether it was not there.
@@ -220,15 +237,7 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_add);
 Datum
 roaring64_dedup_add(PG_FUNCTION_ARGS)
 {
-	int64		id = PG_GETARG_INT64(2);
-	int64		count;
-
-	dedup_not_null(fcinfo, 2, "id");
-	dedup_writable("roaring64_dedup_add()");
-	dedup_connect();
-	count = add(dedup_open(fcinfo), dedup_key(fcinfo), &id, 1);
-	SPI_finish();
-	PG_RETURN_BOOL(count > 0);
+	PG_RETURN_BOOL(change_one(fcinfo, "roaring64_dedup_add()", add));
 }
 
 /*
@@ -239,15 +248,7 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_add_batch);
 Datum
 roaring64_dedup_add_batch(PG_FUNCTION_ARGS)
 {
-	int			n;
-	int64	   *ids = dedup_batch(fcinfo, &n);
-	int64		count;
-
-	dedup_writable("roaring64_dedup_add()");
-	dedup_connect();
-	count = add(dedup_open(fcinfo), dedup_key(fcinfo), ids, n);
-	SPI_finish();
-	PG_RETURN_INT64(count);
+	PG_RETURN_INT64(change_batch(fcinfo, "roaring64_dedup_add()", add));
 }
 
 /* A statement about a key that gives one value, never NULL. */

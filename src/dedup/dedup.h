@@ -134,7 +134,6 @@ extern DedupSet *dedup_open_relation(Oid relid);
 extern Datum dedup_key(FunctionCallInfo fcinfo);
 extern void dedup_connect(void);
 extern int64 *dedup_batch(FunctionCallInfo fcinfo, int *n);
-extern Datum dedup_ids_datum(const int64 *ids, int n);
 extern int	dedup_compare_ids(const void *a, const void *b);
 extern void dedup_writable(const char *function);
 

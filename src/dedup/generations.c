@@ -98,7 +98,7 @@ save_key(DedupSet *set, Datum key, const KeyState *state)
 		Int64GetDatum(state->ids),
 		TimestampTzGetDatum(state->started),
 		Int64GetDatum(state->forgotten),
-		dedup_ids_datum(state->highs, state->nhighs)
+		roaring64_bigint_array(state->highs, state->nhighs)
 	};
 	char		nulls[] = "      ";
 

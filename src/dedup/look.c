@@ -308,7 +308,7 @@ find_batch(DedupSet *set, Datum key, const int64 *ids, int n, bool claims,
 
 	if (claims)
 	{
-		values[1] = dedup_ids_datum(ids, n);
+		values[1] = roaring64_bigint_array(ids, n);
 		look(set, DEDUP_LOOK_CLAIMS, values, reading);
 		look_into_claims(ids, n, found);
 		SPI_freetuptable(SPI_tuptable);

@@ -378,16 +378,6 @@ dedup_batch(FunctionCallInfo fcinfo, int *n)
 	return ids;
 }
 
-/* Ids as a bigint[]. */
-Datum
-dedup_ids_datum(const int64 *ids, int n)
-{
-	ArrayType  *array = roaring64_make_array(n);
-
-	memcpy(ROARING64_ARRAY_DATA(array), ids, sizeof(int64) * n);
-	return roaring64_array_datum(array, n);
-}
-
 /* For qsort and bsearch. */
 int
 dedup_compare_ids(const void *a, const void *b)

@@ -20,16 +20,11 @@
 static bool
 add_one(FunctionCallInfo fcinfo, int64 due)
 {
-	DelayTable *delay;
-	Datum		values[3];
+	Datum		message[3];
+	DelayTable *delay = delay_begin(fcinfo, due, message);
 	uint64		added;
 
-	SPI_connect();
-	delay = delay_table(fcinfo);
-	values[0] = Int64GetDatum(delay_bucket(delay, due));
-	values[1] = PG_GETARG_DATUM(1);
-	values[2] = PG_GETARG_DATUM(2);
-	added = state_run(&delay->owner, DELAY_ADD, SPI_OK_INSERT, values, NULL);
+	added = state_run(&delay->owner, DELAY_ADD, SPI_OK_INSERT, message, NULL);
 	SPI_finish();
 	return added > 0;
 }

@@ -23,19 +23,14 @@
 static bool
 cancel_one(FunctionCallInfo fcinfo, int64 due)
 {
-	DelayTable *delay;
-	Datum		values[3];
+	Datum		message[3];
+	DelayTable *delay = delay_begin(fcinfo, due, message);
 	uint64		found;
 
-	SPI_connect();
-	delay = delay_table(fcinfo);
-	values[0] = Int64GetDatum(delay_bucket(delay, due));
-	values[1] = PG_GETARG_DATUM(1);
-	values[2] = PG_GETARG_DATUM(2);
-	found = state_run(&delay->owner, DELAY_CANCEL, SPI_OK_UPDATE, values,
+	found = state_run(&delay->owner, DELAY_CANCEL, SPI_OK_UPDATE, message,
 					  NULL);
 	if (found > 0)
-		state_run(&delay->owner, DELAY_REMOVE_IF_EMPTY, SPI_OK_DELETE, values,
+		state_run(&delay->owner, DELAY_REMOVE_IF_EMPTY, SPI_OK_DELETE, message,
 				  NULL);
 	SPI_finish();
 	return found > 0;

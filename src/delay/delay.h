@@ -69,6 +69,14 @@ typedef struct DelayTable
  */
 extern DelayTable *delay_table(FunctionCallInfo fcinfo);
 
+/*
+ * table.c: begins a call (table, ledger, entry, ...) about one message that is
+ * due then: connects to SPI, gives the table, and the parameters bucket,
+ * ledger and entry.  Errors as delay_table has.
+ */
+extern DelayTable *delay_begin(FunctionCallInfo fcinfo, int64 due,
+							   Datum message[3]);
+
 /* The bucket of a due time. */
 static inline int64
 delay_bucket(const DelayTable *delay, int64 due)

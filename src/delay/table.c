@@ -106,6 +106,20 @@ delay_table(FunctionCallInfo fcinfo)
 	return (DelayTable *) owner;
 }
 
+/* See delay.h. */
+DelayTable *
+delay_begin(FunctionCallInfo fcinfo, int64 due, Datum message[3])
+{
+	DelayTable *delay;
+
+	SPI_connect();
+	delay = delay_table(fcinfo);
+	message[0] = Int64GetDatum(delay_bucket(delay, due));
+	message[1] = PG_GETARG_DATUM(1);
+	message[2] = PG_GETARG_DATUM(2);
+	return delay;
+}
+
 /* Makes the table and returns its OID; the name is as in CREATE TABLE. */
 static Oid
 create_table(FunctionCallInfo fcinfo, text *name, int32 bits)

@@ -157,15 +157,6 @@ take_row(Taking *taking, SPITupleTable *row)
 	}
 }
 
-static Datum
-bigint_array(const int64 *values, int n)
-{
-	ArrayType  *array = roaring64_make_array(n);
-
-	memcpy(ROARING64_ARRAY_DATA(array), values, n * sizeof(int64));
-	return roaring64_array_datum(array, n);
-}
-
 /* Deletes the rows that have been taken whole. */
 static void
 remove_rows(Taking *taking)
@@ -174,8 +165,8 @@ remove_rows(Taking *taking)
 
 	if (taking->nrows == 0)
 		return;
-	values[0] = bigint_array(taking->buckets, taking->nrows);
-	values[1] = bigint_array(taking->ledgers, taking->nrows);
+	values[0] = roaring64_bigint_array(taking->buckets, taking->nrows);
+	values[1] = roaring64_bigint_array(taking->ledgers, taking->nrows);
 	check_removed(taking,
 				  state_run(&taking->delay->owner, DELAY_REMOVE_ROWS,
 							SPI_OK_DELETE, values, NULL), taking->nrows);

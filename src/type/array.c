@@ -78,6 +78,16 @@ roaring64_array_datum(ArrayType *array, int n)
 	return PointerGetDatum(array);
 }
 
+/* See roaring64.h. */
+Datum
+roaring64_bigint_array(const int64 *values, int n)
+{
+	ArrayType  *array = roaring64_make_array(n);
+
+	memcpy(ROARING64_ARRAY_DATA(array), values, sizeof(int64) * n);
+	return roaring64_array_datum(array, n);
+}
+
 /*
  * roaring64_from_array(bigint[]) and (integer[]) returns roaring64: the
  * casts.  Any order, repeats and dimensions.  Errors on a NULL element.

@@ -126,6 +126,9 @@ extern int64 *roaring64_array_values(ArrayType *array, int *n);
 extern ArrayType *roaring64_make_array(uint64 n);
 extern Datum roaring64_array_datum(ArrayType *array, int n);
 
+/* array.c: values as a bigint[]. */
+extern Datum roaring64_bigint_array(const int64 *values, int n);
+
 /*
  * range.c: an int8range argument as inclusive bounds.  An infinite bound is
  * the first or last bigint.  An empty range gives false and bounds with
