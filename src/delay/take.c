@@ -105,7 +105,8 @@ put_messages(Taking *taking, Datum bucket, Datum ledger, r64_set *entries,
 		}
 		CHECK_FOR_INTERRUPTS();
 		if (count == 0)
-			elog(ERROR, "set has fewer elements than it says");
+			roaring64_env.fail(roaring64_env.arg, R64_CORRUPT,
+							   "fewer elements than its containers say");
 		n -= count;
 		/* wraps around only after the last element there can be */
 		lo = (int64) ((uint64) batch[count - 1] + 1);
