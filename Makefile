@@ -6,6 +6,8 @@
 #	make demo, make test, make sanitize, make fuzz, make valgrind, make bench
 #		on a bare Debian machine: install what is missing, then run on a
 #		private server that is removed afterwards
+#	make dist
+#		the archives of a release, in the folder above
 #
 # Overridable: PG_CONFIG, PKG_CONFIG, ROARING_CFLAGS, ROARING_LIBS,
 # ROARING_SONAME, and WERROR= to let warnings pass.
@@ -45,7 +47,7 @@ WERROR ?= -Werror
 
 # These goals compile nothing here, so they need not find CRoaring, and those
 # of the first line not even PostgreSQL.
-BARE_GOALS = install-deps demo test sanitize fuzz valgrind bench
+BARE_GOALS = install-deps demo test sanitize fuzz valgrind bench dist
 OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck
 GOALS := $(or $(MAKECMDGOALS),all)
 
@@ -105,7 +107,7 @@ $(shell mkdir -p $(SOURCE_DIRS) && ln -sfn $(abspath $(top))/expected expected)
 endif
 endif
 
-.PHONY: all install-deps demo test sanitize fuzz valgrind bench
+.PHONY: all install-deps demo test sanitize fuzz valgrind bench dist
 
 install-deps:
 	@$(top)/tools/install-deps
@@ -133,3 +135,6 @@ bench:
 	@$(top)/test/bench/run $(BENCH_ARGS)
 	@$(top)/test/bench/dedup $(filter --quick,$(BENCH_ARGS))
 	@$(top)/test/bench/migrate $(filter --quick,$(BENCH_ARGS))
+
+dist:
+	@$(top)/tools/dist
