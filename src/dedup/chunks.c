@@ -280,10 +280,13 @@ write_chunks(Work *work)
 	}
 }
 
-/* Works through all chunks of some ids; returns how many ids that changed. */
+/*
+ * Works through all chunks of some ids, given as places; returns how many ids
+ * that changed.
+ */
 static int64
-change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
-	   const int64 *ids, int n)
+change_set(DedupSet *set, Datum key, int64 generation, r64_op op,
+		   int at_once, r64_set *all)
 {
 	MemoryContext outer = AllocSetContextCreate(CurrentMemoryContext,
 												"roaring64 chunks",
@@ -300,28 +303,48 @@ change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
 		.at_once = at_once,
 		.chunks = palloc(sizeof(Chunk) * at_once)
 	};
-	int64	   *places = MemoryContextAllocHuge(outer,
-												sizeof(int64) * Max(n, 1));
 	int64		next = PG_INT64_MIN;
-	bool		more = n > 0;
-	r64_set		all;
+	bool		more = !r64_is_empty(all);
 
-	for (int i = 0; i < n; i++)
-		places[i] = dedup_place(set, ids[i]);
-	all = r64_open_buf(&roaring64_env,
-					   r64_from_values(&roaring64_env, places, n));
-	r64_index_set(&all);
-
+	r64_index_set(all);
 	MemoryContextSwitchTo(inner);
 	while (more)
 	{
-		more = cut_chunks(&work, &all, &next);
+		more = cut_chunks(&work, all, &next);
 		write_chunks(&work);
 		MemoryContextReset(inner);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(outer);
 	return work.changed;
+}
+
+/* The same for ids in any order. */
+static int64
+change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
+	   const int64 *ids, int n)
+{
+	int64	   *places = MemoryContextAllocHuge(CurrentMemoryContext,
+												sizeof(int64) * Max(n, 1));
+	r64_buf		buf;
+	r64_set		all;
+	int64		changed;
+
+	for (int i = 0; i < n; i++)
+		places[i] = dedup_place(set, ids[i]);
+	buf = r64_from_values(&roaring64_env, places, n);
+	all = r64_open_buf(&roaring64_env, buf);
+	changed = change_set(set, key, generation, op, at_once, &all);
+	pfree(buf.base);
+	pfree(places);
+	return changed;
+}
+
+/* Adds ids that are given as a set of places to the chunks of a generation. */
+int64
+dedup_write_set(DedupSet *set, Datum key, int64 generation, r64_set *places)
+{
+	return change_set(set, key, generation, R64_OR, CHUNKS_AT_ONCE, places);
 }
 
 /*

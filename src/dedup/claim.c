@@ -271,7 +271,7 @@ claim_bulk(DedupSet *set, Datum key, Batch *batch)
 	if (batch->n == 0)
 		return;
 	dedup_lock(set, key, DEDUP_LOCK_ALONE);
-	dedup_fold_key(set, key);
+	dedup_move_key(set, key);
 	dedup_look_batch(set, key, batch->ids, batch->n, true, batch->answers);
 	keep_new(batch);
 	if (batch->n > 0)

@@ -324,7 +324,7 @@ load(DedupSet *set, Datum key, r64_set *s)
 	size_t		n;
 
 	dedup_lock(set, key, DEDUP_LOCK_ALONE);
-	dedup_fold_key(set, key);
+	dedup_move_key(set, key);
 	do
 	{
 		n = r64_read(s, lo, PG_INT64_MAX, false, ids, LOAD_AT_ONCE);

@@ -24,9 +24,13 @@
 #include "dedup/dedup.h"
 #include "state/statement.h"
 
-/* Of folded snowflake ids a chunk of 2^22 ms is 70 minutes of one worker. */
+/*
+ * Of folded snowflake ids a chunk of 2^24 ms is 4.7 hours of one worker.  The
+ * larger a chunk, the less of its last TOAST row's page is lost; to look for
+ * an id only parts of it are read.
+ */
 #define PLAIN_CHUNK_BITS	20
-#define SNOWFLAKE_CHUNK_BITS 22
+#define SNOWFLAKE_CHUNK_BITS 24
 #define MIN_CHUNK_BITS		8
 #define MAX_CHUNK_BITS		60
 

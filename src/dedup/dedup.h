@@ -42,6 +42,7 @@
 
 #include "datatype/timestamp.h"
 #include "fmgr.h"
+#include "utils/portal.h"
 
 #include "state/plans.h"
 #include "type/roaring64.h"
@@ -182,12 +183,26 @@ extern int64 dedup_write_shared(DedupSet *set, Datum key, const int64 *ids,
 extern int64 dedup_erase(DedupSet *set, Datum key, int64 generation,
 						 const int64 *ids, int n);
 
+extern int64 dedup_write_set(DedupSet *set, Datum key, int64 generation,
+							 r64_set *places);
+
 /* generations.c */
 extern void dedup_append(DedupSet *set, Datum key, const int64 *ids, int n);
+extern void dedup_append_set(DedupSet *set, Datum key, r64_set *places,
+							 int64 high);
 extern void dedup_rotate_key(DedupSet *set, Datum key);
 
+/*
+ * move.c: moves claims that the portal lists, as rows (place, key), until
+ * there are so many or the list ends; returns how many were listed.  Those of
+ * keys whose lock FOLD cannot be had stay.  And all claims of a key, which the
+ * caller has locked ALONE.
+ */
+#define DEDUP_MOVED_AT_ONCE 65536	/* by one statement */
+extern int64 dedup_move(DedupSet *set, Portal list, int64 most);
+extern void dedup_move_key(DedupSet *set, Datum key);
+
 /* fold.c */
-extern void dedup_fold_key(DedupSet *set, Datum key);
 extern void dedup_fold_now_and_then(DedupSet *set, int claims);
 
 /* claim.c: claims one id, as roaring64_dedup_claim does. */

@@ -5,11 +5,8 @@
  *
  * A fold lists the claims that are committed when it starts, in the order in
  * which they were made if that decides about generations, and moves them in
- * steps: a step deletes so many claims, writes them into the chunks and
- * commits.  Killed at any moment it leaves each id in one of the two.
- *
- * A claim is listed by its place in the table.  Should that be another claim
- * by the time it is deleted, then that one is moved, which is as well.
+ * steps (move.c): a step deletes so many claims, writes them into the chunks
+ * and commits.  Killed at any moment it leaves each id in one of the two.
  *
  * src/dedup/fold.c
  *
@@ -18,173 +15,23 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "storage/itemptr.h"
 #include "tcop/pquery.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/portal.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
 
-#define CLAIMS_AT_ONCE	262144
 #define KEYS_AT_ONCE	256
 
-/* A claim that was taken out of its table. */
-typedef struct Claim
-{
-	text	   *key;
-	TimestampTz claimed_at;
-	int64		id;
-} Claim;
-
-/* Which locks of keys a step has. */
-typedef enum StripeState
-{
-	UNKNOWN = 0,
-	LOCKED,
-	REFUSED						/* left to the next fold */
-} StripeState;
-
-static int
-compare_keys(const text *a, const text *b)
-{
-	Size		x = VARSIZE_ANY_EXHDR(a);
-	Size		y = VARSIZE_ANY_EXHDR(b);
-	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(x, y));
-
-	return order != 0 ? order : x < y ? -1 : x > y;
-}
-
-static int
-compare_claims(const void *a, const void *b)
-{
-	const Claim *x = a;
-	const Claim *y = b;
-	int			order = compare_keys(x->key, y->key);
-
-	if (order != 0)
-		return order;
-	if (x->claimed_at != y->claimed_at)
-		return x->claimed_at < y->claimed_at ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Whether the claims are those of one key, in any order. */
-static bool
-of_one_key(const Claim *claims, int n)
-{
-	for (int i = 1; i < n; i++)
-	{
-		if (compare_keys(claims[0].key, claims[i].key) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Writes claims into the chunks, key by key. */
-static void
-append_claims(DedupSet *set, Claim *claims, int n)
-{
-	int64	   *ids = palloc(sizeof(int64) * Max(n, 1));
-
-	if (set->by_count || !of_one_key(claims, n))
-		qsort(claims, n, sizeof(Claim), compare_claims);
-	for (int i = 0; i < n;)
-	{
-		text	   *key = claims[i].key;
-		int			count = 0;
-
-		do
-			ids[count++] = claims[i++].id;
-		while (i < n && compare_keys(claims[i].key, key) == 0);
-		dedup_append(set, PointerGetDatum(key), ids, count);
-		CHECK_FOR_INTERRUPTS();
-	}
-	pfree(ids);
-}
-
-/* The claims that SPI has deleted. */
-static Claim *
-deleted_claims(uint64 n)
-{
-	Claim	   *claims = palloc(sizeof(Claim) * Max(n, 1));
-	TupleDesc	desc = SPI_tuptable->tupdesc;
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		bool		isnull;
-
-		claims[i].key = DatumGetTextPP(SPI_getbinval(tuple, desc, 1, &isnull));
-		claims[i].id = DatumGetInt64(SPI_getbinval(tuple, desc, 2, &isnull));
-		claims[i].claimed_at =
-			DatumGetTimestampTz(SPI_getbinval(tuple, desc, 3, &isnull));
-	}
-	return claims;
-}
-
 /*
- * Of the rows (place, key) that SPI has read those whose keys can be locked:
- * a tid[].
+ * Most claims in a step, a transaction.  A step writes the chunks that are not
+ * full yet, the next one writes them again, and what it replaces is dead; so
+ * steps are large.
  */
-static ArrayType *
-lockable_claims(DedupSet *set, uint64 n)
-{
-	StripeState stripes[DEDUP_STRIPES] = {UNKNOWN};
-	Datum	   *places = palloc(sizeof(Datum) * Max(n, 1));
-	TupleDesc	desc = SPI_tuptable->tupdesc;
-	text	   *last = NULL;
-	int			stripe = 0;
-	int			count = 0;
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		bool		isnull;
-		text	   *key = DatumGetTextPP(SPI_getbinval(tuple, desc, 2,
-														&isnull));
-
-		if (last == NULL || compare_keys(key, last) != 0)
-			stripe = dedup_stripe(PointerGetDatum(key));
-		last = key;
-		if (stripes[stripe] == UNKNOWN)
-			stripes[stripe] = dedup_try_lock_stripe(set, stripe,
-													DEDUP_LOCK_FOLD) ?
-				LOCKED : REFUSED;
-		if (stripes[stripe] == LOCKED)
-			places[count++] = SPI_getbinval(tuple, desc, 1, &isnull);
-	}
-	return construct_array(places, count, TIDOID, sizeof(ItemPointerData),
-						   false, TYPALIGN_SHORT);
-}
-
-/* Moves the claims whose rows (place, key) SPI has read. */
-static void
-fold_rows(DedupSet *set, uint64 n)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "roaring64 fold",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	Datum		places = PointerGetDatum(lockable_claims(set, n));
-	SPITupleTable *deleted;
-	uint64		count;
-
-	SPI_freetuptable(SPI_tuptable);
-	count = state_run(&set->owner, DEDUP_TAKE, SPI_OK_DELETE_RETURNING,
-					  &places, NULL);
-	deleted = SPI_tuptable;
-	append_claims(set, deleted_claims(count), (int) count);
-	SPI_freetuptable(deleted);
-	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(context);
-}
+#define CLAIMS_IN_STEP	(16 * 1024 * 1024)
 
 /* Opens the list of claims to fold. */
 static Portal
@@ -209,16 +56,10 @@ close_list(Portal portal)
 
 /* One step: false if there was nothing left, or somebody else folds. */
 static bool
-fold_step(DedupSet *set, Portal portal, bool *busy)
+fold_step(DedupSet *set, Portal portal, int64 most, bool *busy)
 {
 	*busy = !dedup_try_lock_set(set);
-	if (*busy)
-		return false;
-	SPI_cursor_fetch(portal, true, CLAIMS_AT_ONCE);
-	if (SPI_processed == 0)
-		return false;
-	fold_rows(set, SPI_processed);
-	return true;
+	return !*busy && dedup_move(set, portal, most) > 0;
 }
 
 static void
@@ -273,7 +114,7 @@ roaring64_dedup_fold(PG_FUNCTION_ARGS)
 	connect_procedure(commits);
 	set = dedup_open(fcinfo);
 	portal = list_claims(set);
-	while (fold_step(set, portal, &busy))
+	while (fold_step(set, portal, CLAIMS_IN_STEP, &busy))
 	{
 		if (!commits)
 			continue;
@@ -284,16 +125,6 @@ roaring64_dedup_fold(PG_FUNCTION_ARGS)
 	if (busy)
 		report_busy(PG_GETARG_OID(0));
 	PG_RETURN_VOID();
-}
-
-/* Moves the claims of a key, which the caller has locked ALONE. */
-void
-dedup_fold_key(DedupSet *set, Datum key)
-{
-	if (state_run(&set->owner, DEDUP_LIST_KEY, SPI_OK_SELECT, &key, NULL) > 0)
-		fold_rows(set, SPI_processed);
-	else
-		SPI_freetuptable(SPI_tuptable);
 }
 
 /*
@@ -311,7 +142,7 @@ dedup_fold_now_and_then(DedupSet *set, int claims)
 		roaring64_random() * set->fold_after >= claims)
 		return;
 	portal = list_claims(set);
-	fold_step(set, portal, &busy);
+	fold_step(set, portal, DEDUP_MOVED_AT_ONCE, &busy);
 	close_list(portal);
 }
 

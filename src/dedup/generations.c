@@ -175,15 +175,24 @@ catch_up(DedupSet *set, Datum key, KeyState *state)
 	state->started = now;
 }
 
-/* Notes ids as written to the current generation. */
+/* Notes ids, of which one is the highest, as written to the generation. */
 static void
-note_ids(KeyState *state, const int64 *ids, int n, int64 written)
+note_ids(KeyState *state, int64 id, int64 written)
 {
 	int64	   *high = &state->highs[state->nhighs - 1];
 
 	state->ids += written;
-	for (int i = 0; i < n; i++)
-		*high = Max(*high, ids[i]);
+	*high = Max(*high, id);
+}
+
+static int64
+highest(const int64 *ids, int n)
+{
+	int64		result = ids[0];
+
+	for (int i = 1; i < n; i++)
+		result = Max(result, ids[i]);
+	return result;
 }
 
 /*
@@ -212,12 +221,35 @@ dedup_append(DedupSet *set, Datum key, const int64 *ids, int n)
 		if (set->by_count)
 			take = (int) Min(n, Max(set->generation_ids - state.ids, 0));
 		written = dedup_write(set, key, state.generation, ids, take);
-		note_ids(&state, ids, take, written);
+		if (take > 0)
+			note_ids(&state, highest(ids, take), written);
 		ids += take;
 		n -= take;
 		if (set->by_count && state.ids >= set->generation_ids)
 			begin_next(set, key, &state, GetCurrentTimestamp());
 	}
+	save_key(set, key, &state);
+}
+
+/*
+ * The same for a set of places that is not empty, whose highest id is given,
+ * and a window in which the order of ids does not matter.
+ */
+void
+dedup_append_set(DedupSet *set, Datum key, r64_set *places, int64 high)
+{
+	KeyState	state;
+
+	if (!dedup_is_windowed(set))
+	{
+		dedup_write_set(set, key, 0, places);
+		return;
+	}
+	Assert(!set->by_count);
+	lock_key(set, key, &state);
+	catch_up(set, key, &state);
+	note_ids(&state, high,
+			 dedup_write_set(set, key, state.generation, places));
 	save_key(set, key, &state);
 }
 

@@ -134,10 +134,16 @@ chunk_has(const DedupSet *set, TupleTableSlot *slot, int64 place)
 {
 	bool		isnull;
 	Datum		members = slot_getattr(slot, set->members, &isnull);
-	struct varlena *flat = PG_DETOAST_DATUM_PACKED(members);
-	r64_set		s = roaring64_view(flat);
-	bool		result = r64_contains(&s, place);
+	ToastSource source;
+	struct varlena *flat;
+	r64_set		s;
+	bool		result;
 
+	if (roaring64_toast_source(members, &source))
+		return r64_source_contains(&source.source, place);
+	flat = PG_DETOAST_DATUM_PACKED(members);
+	s = roaring64_view(flat);
+	result = r64_contains(&s, place);
 	if (flat != (struct varlena *) DatumGetPointer(members))
 		pfree(flat);
 	return result;

@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "nodes/params.h"
 #include "storage/lmgr.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
@@ -279,6 +280,32 @@ state_run(StateOwner *owner, int n, int expected, Datum *values,
 										false, 0);
 
 	return checked(context, code, expected, n);
+}
+
+/* See plans.h. */
+uint64
+state_run_to(StateOwner *owner, int n, int expected, Datum *values,
+			 DestReceiver *dest)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SPIPlanPtr	plan = state_plan(owner, n);
+	int			nargs = SPI_getargcount(plan);
+	SPIExecuteOptions options = {
+		.params = makeParamList(nargs),
+		.dest = dest
+	};
+
+	for (int i = 0; i < nargs; i++)
+	{
+		ParamExternData *param = &options.params->params[i];
+
+		param->value = values[i];
+		param->isnull = false;
+		param->pflags = PARAM_FLAG_CONST;
+		param->ptype = SPI_getargtypeid(plan, i);
+	}
+	return checked(context, SPI_execute_plan_extended(plan, &options),
+				   expected, n);
 }
 
 /* See plans.h. */

@@ -23,6 +23,7 @@
 
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "tcop/dest.h"
 
 #define STATE_MAX_TABLES 4
 #define STATE_MAX_PLANS 32
@@ -89,6 +90,13 @@ extern SPIPlanPtr state_plan(StateOwner *owner, int n);
  */
 extern uint64 state_run(StateOwner *owner, int n, int expected,
 						Datum *values, const char *nulls);
+
+/*
+ * The same for a statement whose parameters are not NULL and whose rows go to
+ * a receiver, one by one.
+ */
+extern uint64 state_run_to(StateOwner *owner, int n, int expected,
+						   Datum *values, DestReceiver *dest);
 
 /*
  * Runs a SELECT, statement n, which reads what has been committed by now

@@ -35,6 +35,7 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/heaptoast.h"
 #include "nodes/primnodes.h"
 #include "utils/memutils.h"
 
@@ -48,6 +49,7 @@
  * for each one on the way, so parts pay from so many bytes a bucket on.
  */
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
+#define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
 /*
  * Values whose bytes are compared: at most so long, which a processor's cache
@@ -212,38 +214,44 @@ remember(KeptArgument *arg, struct varlena *value)
 	arg->seen = true;
 }
 
+/*
+ * Fetches two TOAST rows where one would do, or none if the part that was
+ * fetched last has it: a header of 400 containers is then read once.
+ */
 static const uint8_t *
 fetch_part(void *arg, size_t offset, size_t size)
 {
 	ToastSource *source = arg;
+	size_t		left = source->source.size - offset;
 
 	if (source->part != NULL)
+	{
+		if (offset >= source->offset &&
+			offset + size <= source->offset + source->size)
+			return (uint8_t *) VARDATA_ANY(source->part) +
+				(offset - source->offset);
 		pfree(source->part);
+	}
+	source->offset = offset;
+	source->size = Min(Max(size, MIN_PART), left);
 	source->part = detoast_attr_slice(source->pointer, (int32) offset,
-									  (int32) size);
+									  (int32) source->size);
 	return (uint8_t *) VARDATA_ANY(source->part);
 }
 
 /* See roaring64.h. */
 bool
-roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
-						ToastSource *source)
+roaring64_toast_source(Datum datum, ToastSource *source)
 {
-	struct varlena *value = (struct varlena *)
-		DatumGetPointer(PG_GETARG_DATUM(argno));
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
-	KeptArgument *arg;
 
-	if (fcinfo->flinfo == NULL || !VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
 	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
 		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
 		return false;
-	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-	if (is_same(arg, value))
-		return false;
-
 	*source = (ToastSource) {
 		.source = {
 			.env = &roaring64_env,
@@ -253,8 +261,23 @@ roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 		},
 		.pointer = value
 	};
-	if (r64_source_buckets(&source->source) >
-		source->source.size / SLICE_MIN_BUCKET_SIZE)
+	return r64_source_buckets(&source->source) <=
+		source->source.size / SLICE_MIN_BUCKET_SIZE;
+}
+
+/* See roaring64.h. */
+bool
+roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
+						ToastSource *source)
+{
+	Datum		datum = PG_GETARG_DATUM(argno);
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	KeptArgument *arg;
+
+	if (fcinfo->flinfo == NULL || !VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
+	if (is_same(arg, value) || !roaring64_toast_source(datum, source))
 		return false;
 	remember(arg, value);
 	return true;

@@ -73,15 +73,19 @@ extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 extern Node *roaring64_argument_expression(FmgrInfo *flinfo, int argno);
 
 /*
- * argument.c: an argument that is better read in parts: stored out of line,
- * not compressed, large but of few buckets, and seen for the first time.
+ * argument.c: a value that is better read in parts: stored out of line, not
+ * compressed, large but of few buckets.  An argument must also be seen for
+ * the first time.
  */
 typedef struct ToastSource
 {
 	r64_source	source;
 	struct varlena *pointer;	/* to the TOAST value */
-	struct varlena *part;		/* fetched last */
+	struct varlena *part;		/* fetched last: size bytes from offset on */
+	size_t		offset;
+	size_t		size;
 } ToastSource;
+extern bool roaring64_toast_source(Datum datum, ToastSource *source);
 extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 									ToastSource *source);
 
