@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 #define CHUNKS_AT_ONCE	4096
 #define BYTES_AT_ONCE	(64 * 1024 * 1024)
@@ -124,6 +125,8 @@ change_existing(Work *work)
 		work->key, Int64GetDatum(work->generation), chunk_numbers(work)
 	};
 	Chunk	   *chunk = work->chunks;
+	Oid			type = work->set->type;
+	const Chunk *end = work->chunks + work->n;
 	uint64		rows = state_run(&work->set->owner, DEDUP_LOCK_CHUNKS,
 								 SPI_OK_SELECT, values, NULL);
 
@@ -132,18 +135,22 @@ change_existing(Work *work)
 	{
 		HeapTuple	tuple = SPI_tuptable->vals[row];
 		TupleDesc	desc = SPI_tuptable->tupdesc;
-		bool		isnull;
-		int64		number = DatumGetInt64(SPI_getbinval(tuple, desc, 1,
-														 &isnull));
-		struct varlena *members = PG_DETOAST_DATUM_PACKED(SPI_getbinval(tuple,
-																		desc, 2,
-																		&isnull));
+		int64		number = DatumGetInt64(state_value(tuple, desc, 1,
+													   INT8OID));
+		struct varlena *members = PG_DETOAST_DATUM_PACKED(state_value(tuple,
+																	  desc, 2,
+																	  type));
 		r64_set		old = roaring64_view(members);
 
-		while (chunk->chunk != number)
+		while (chunk < end && chunk->chunk != number)
 			chunk++;
+		if (chunk == end)
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("chunks of dedup set \"%s\" have been changed meanwhile",
+							get_rel_name(work->set->owner.relid))));
 		change_chunk(work, chunk, &old,
-					 DatumGetInt64(SPI_getbinval(tuple, desc, 3, &isnull)));
+					 DatumGetInt64(state_value(tuple, desc, 3, INT8OID)));
 		CHECK_FOR_INTERRUPTS();
 	}
 	SPI_freetuptable(SPI_tuptable);

@@ -387,10 +387,10 @@ export_rows(DedupSet *set, Datum key, int statement, r64_accumulator *acc)
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		bool		isnull;
-		Datum		value = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1,
-										  &isnull);
+		Datum		value = state_value(SPI_tuptable->vals[i],
+										SPI_tuptable->tupdesc, 1,
+										statement == DEDUP_ALL_CLAIMS ?
+										INT8OID : set->type);
 
 		CHECK_FOR_INTERRUPTS();
 		if (statement == DEDUP_ALL_CLAIMS)

@@ -31,8 +31,6 @@
  */
 #define PLAIN_CHUNK_BITS	20
 #define SNOWFLAKE_CHUNK_BITS 24
-#define MIN_CHUNK_BITS		8
-#define MAX_CHUNK_BITS		60
 
 #ifdef USE_LZ4
 #define COMPRESSION			" COMPRESSION lz4"
@@ -65,7 +63,7 @@ check_window(const Options *o)
 {
 	Interval	zero = {0};
 
-	if (o->generations < 2 || o->generations > DEDUP_MAX_GENERATIONS)
+	if (o->generations < DEDUP_MIN_GENERATIONS || o->generations > DEDUP_MAX_GENERATIONS)
 		invalid("generations", "There are between 2 and 64 generations.");
 	if (o->has_capacity && o->has_remember)
 		ereport(ERROR,
@@ -122,7 +120,7 @@ chunk_bits(FunctionCallInfo fcinfo, int argno, bool snowflake)
 	if (PG_ARGISNULL(argno))
 		return snowflake ? SNOWFLAKE_CHUNK_BITS : PLAIN_CHUNK_BITS;
 	bits = PG_GETARG_INT32(argno);
-	if (bits < MIN_CHUNK_BITS || bits > MAX_CHUNK_BITS)
+	if (bits < DEDUP_MIN_CHUNK_BITS || bits > DEDUP_MAX_CHUNK_BITS)
 		invalid("chunk_bits", "A chunk has between 8 and 60 bits.");
 	return bits;
 }
@@ -305,6 +303,11 @@ altered_window(FunctionCallInfo fcinfo, DedupSet *set)
 						   " FOR NO KEY UPDATE",
 						   state_table_name(&set->owner, DEDUP_SET)),
 				  SPI_OK_SELECT, 0, NULL, NULL, NULL);
+	if (SPI_processed != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("the options of dedup set \"%s\" have been changed meanwhile",
+						get_rel_name(set->owner.relid))));
 	o.capacity = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
 											 SPI_tuptable->tupdesc, 1,
 											 &isnull));

@@ -48,7 +48,10 @@
 #include "type/roaring64.h"
 
 #define DEDUP_MAX_BATCH		1000000
+#define DEDUP_MIN_GENERATIONS 2
 #define DEDUP_MAX_GENERATIONS 64
+#define DEDUP_MIN_CHUNK_BITS 8
+#define DEDUP_MAX_CHUNK_BITS 60
 
 /* The tables, in StateOwner.tables. */
 enum

@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 #define KEYS_AT_ONCE	256
 
@@ -156,12 +157,8 @@ list_due(DedupSet *set, uint64 *n)
 	*n = state_run(&set->owner, DEDUP_LIST_DUE, SPI_OK_SELECT, &width, NULL);
 	keys = palloc(sizeof(Datum) * Max(*n, 1));
 	for (uint64 i = 0; i < *n; i++)
-	{
-		bool		isnull;
-
-		keys[i] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc,
-								1, &isnull);
-	}
+		keys[i] = state_value(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1,
+							  TEXTOID);
 	return keys;
 }
 

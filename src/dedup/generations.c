@@ -27,12 +27,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 #define NO_ID	PG_INT64_MIN	/* "highest" of a generation without ids */
 
@@ -48,19 +50,14 @@ typedef struct KeyState
 	int64		highs[DEDUP_MAX_GENERATIONS + 1];
 } KeyState;
 
-static Datum
-column(int n, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, n,
-						 isnull);
-}
-
 /* Locks the row of a key, which is made if there is none. */
 static void
 lock_key(DedupSet *set, Datum key, KeyState *state)
 {
 	StateOwner *owner = &set->owner;
 	bool		isnull;
+	HeapTuple	row;
+	TupleDesc	desc;
 	Datum		highs;
 
 	while (state_run(owner, DEDUP_LOCK_KEY, SPI_OK_SELECT, &key, NULL) == 0)
@@ -68,12 +65,15 @@ lock_key(DedupSet *set, Datum key, KeyState *state)
 		SPI_freetuptable(SPI_tuptable);
 		state_run(owner, DEDUP_INSERT_KEY, SPI_OK_INSERT, &key, NULL);
 	}
-	state->generation = DatumGetInt64(column(1, &isnull));
-	state->ids = DatumGetInt64(column(2, &isnull));
-	state->started = DatumGetTimestampTz(column(3, &isnull));
-	state->forgotten = DatumGetInt64(column(4, &isnull));
+	row = SPI_tuptable->vals[0];
+	desc = SPI_tuptable->tupdesc;
+	state->generation = DatumGetInt64(state_value(row, desc, 1, INT8OID));
+	state->ids = DatumGetInt64(state_value(row, desc, 2, INT8OID));
+	state->started = DatumGetTimestampTz(state_value(row, desc, 3,
+													  TIMESTAMPTZOID));
+	state->forgotten = DatumGetInt64(SPI_getbinval(row, desc, 4, &isnull));
 	state->has_forgotten = !isnull;
-	highs = column(5, &isnull);
+	highs = state_value(row, desc, 5, INT8ARRAYOID);
 	{
 		int64	   *values = roaring64_array_values(DatumGetArrayTypeP(highs),
 													&state->nhighs);

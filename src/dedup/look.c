@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -22,6 +23,7 @@
 #include "utils/snapmgr.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 /* By which snapshot to look. */
 typedef enum Reading
@@ -60,27 +62,26 @@ dedup_serialization_failure(void)
 
 /* Whether a row that SPI has read says that the place is taken. */
 static bool
-row_has(uint64 row, int64 place)
+row_has(const DedupSet *set, uint64 row, int64 place)
 {
-	bool		isnull;
-	Datum		members = SPI_getbinval(SPI_tuptable->vals[row],
-										SPI_tuptable->tupdesc, 1, &isnull);
+	HeapTuple	tuple = SPI_tuptable->vals[row];
+	TupleDesc	desc = SPI_tuptable->tupdesc;
 	r64_set		s;
 
 	/* a claim */
-	if (isnull)
+	if (heap_attisnull(tuple, 1, desc))
 		return true;
-	s = DatumGetRoaring64(members);
+	s = DatumGetRoaring64(state_value(tuple, desc, 1, set->type));
 	return r64_contains(&s, place);
 }
 
 static bool
-rows_have(int64 place)
+rows_have(const DedupSet *set, int64 place)
 {
 	bool		found = false;
 
 	for (uint64 i = 0; i < SPI_processed && !found; i++)
-		found = row_has(i, place);
+		found = row_has(set, i, place);
 	SPI_freetuptable(SPI_tuptable);
 	return found;
 }
@@ -137,7 +138,7 @@ is_remembered(DedupSet *set, Datum key, int64 id, bool claims,
 	if (!claims)
 		values[1] = chunk;
 	look(set, claims ? DEDUP_LOOK : DEDUP_LOOK_CHUNK, values, reading);
-	return rows_have(place);
+	return rows_have(set, place);
 }
 
 /* What an id is, by a snapshot. */
@@ -259,13 +260,11 @@ look_into_chunks(const DedupSet *set, const Place *places, int n, bool *found)
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
 		HeapTuple	tuple = SPI_tuptable->vals[row];
-		bool		isnull;
-		int64		chunk = DatumGetInt64(SPI_getbinval(tuple,
-														SPI_tuptable->tupdesc,
-														1, &isnull));
-		r64_set		s = DatumGetRoaring64(SPI_getbinval(tuple,
-														SPI_tuptable->tupdesc,
-														2, &isnull));
+		TupleDesc	desc = SPI_tuptable->tupdesc;
+		int64		chunk = DatumGetInt64(state_value(tuple, desc, 1,
+														INT8OID));
+		r64_set		s = DatumGetRoaring64(state_value(tuple, desc, 2,
+														   set->type));
 
 		r64_index_set(&s);
 		for (int i = first_place(set, places, n, chunk);
@@ -290,8 +289,9 @@ look_into_claims(const int64 *ids, int n, bool *found)
 													 1, &isnull));
 		const int64 *at = bsearch(&id, ids, n, sizeof(int64), dedup_compare_ids);
 
-		Assert(at != NULL);
-		found[at - ids] = true;
+		/* it has been asked for, but an index may be damaged */
+		if (at != NULL)
+			found[at - ids] = true;
 	}
 }
 

@@ -32,10 +32,12 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 /* The claims of a key that were taken out of the table. */
 typedef struct KeyClaims
@@ -78,6 +80,7 @@ typedef struct Move
 	KeyClaims  *last;
 	Claim	   *claims;			/* in the order in which they were deleted */
 	int			nclaims;
+	int			claims_room;
 } Move;
 
 /* Hands rows to a function of ours. */
@@ -212,8 +215,7 @@ static bool
 receive_place(TupleTableSlot *slot, DestReceiver *self)
 {
 	Move	   *move = ((Receiver *) self)->move;
-	bool		isnull;
-	text	   *key = DatumGetTextPP(slot_getattr(slot, 2, &isnull));
+	text	   *key = DatumGetTextPP(state_slot_value(slot, 2, TEXTOID));
 
 	if (move->listed_key == NULL || compare_keys(key, move->listed_key) != 0)
 	{
@@ -233,8 +235,8 @@ receive_place(TupleTableSlot *slot, DestReceiver *self)
 			repalloc_huge(move->places,
 						  sizeof(ItemPointerData) * move->room);
 	}
-	ItemPointerCopy((ItemPointer) DatumGetPointer(slot_getattr(slot, 1,
-															   &isnull)),
+	ItemPointerCopy((ItemPointer) DatumGetPointer(state_slot_value(slot, 1,
+																   TIDOID)),
 					&move->places[move->nplaces++]);
 	return true;
 }
@@ -264,16 +266,24 @@ static bool
 receive_claim(TupleTableSlot *slot, DestReceiver *self)
 {
 	Move	   *move = ((Receiver *) self)->move;
-	bool		isnull;
-	KeyClaims  *of = key_claims(move, DatumGetTextPP(slot_getattr(slot, 1,
-																 &isnull)));
-	int64		id = DatumGetInt64(slot_getattr(slot, 2, &isnull));
-	Datum		claimed_at = slot_getattr(slot, 3, &isnull);
+	text	   *key = DatumGetTextPP(state_slot_value(slot, 1, TEXTOID));
+	KeyClaims  *of = key_claims(move, key);
+	int64		id = DatumGetInt64(state_slot_value(slot, 2, INT8OID));
+	Datum		claimed_at = state_slot_value(slot, 3, TIMESTAMPTZOID);
 
 	if (move->set->by_count)
+	{
+		/* tables that inherit from it have rows of the same places */
+		if (move->nclaims == move->claims_room)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("more claims of dedup set \"%s\" were deleted than there were",
+							get_rel_name(move->set->owner.relid)),
+					 errdetail("Its table of claims has children.")));
 		move->claims[move->nclaims++] = (Claim) {
 			of, DatumGetTimestampTz(claimed_at), id
 		};
+	}
 	else
 		r64_accumulate(&of->places, dedup_place(move->set, id));
 	of->high = Max(of->high, id);
@@ -324,7 +334,10 @@ take(Move *move, ItemPointer places, int n)
 	Datum		value = place_array(places, n);
 
 	if (move->set->by_count)
+	{
 		move->claims = palloc(sizeof(Claim) * n);
+		move->claims_room = n;
+	}
 	state_run_to(&move->set->owner, DEDUP_TAKE, SPI_OK_DELETE_RETURNING,
 				 &value, &receiver.dest);
 	if (move->set->by_count)

@@ -139,6 +139,15 @@ chunk_has(const DedupSet *set, TupleTableSlot *slot, int64 place)
 	r64_set		s;
 	bool		result;
 
+	/* somebody has put it there by hand, and it says nothing */
+	if (isnull)
+		return false;
+	if (TupleDescAttr(slot->tts_tupleDescriptor,
+					  set->members - 1)->atttypid != set->type)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("chunks of dedup set \"%s\" have been changed meanwhile",
+						get_rel_name(set->owner.relid))));
 	if (roaring64_toast_source(members, &source))
 		return r64_source_contains(&source.source, place);
 	flat = PG_DETOAST_DATUM_PACKED(members);

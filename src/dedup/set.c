@@ -28,25 +28,28 @@
 #include "state/statement.h"
 #include "type/ids.h"
 
-/* A column that tells a set from another table. */
-static bool
-has_column(Oid relid, const char *name, Oid type)
-{
-	AttrNumber	attno = get_attnum(relid, name);
+/* What tells the tables of a set from others. */
+static const StateColumn set_columns[] = {
+	{"keys", REGCLASSOID}, {"claims", REGCLASSOID}, {"chunks", REGCLASSOID},
+	{"capacity", INT8OID}, {"remember", INTERVALOID},
+	{"generations", INT4OID}, {"layout", TEXTOID}, {"chunk_bits", INT4OID},
+	{"ascending", BOOLOID}, {"fold_after", INT4OID}
+};
+static const StateColumn keys_columns[] = {
+	{"key", TEXTOID}, {"generation", INT8OID}, {"ids", INT8OID},
+	{"started", TIMESTAMPTZOID}, {"forgotten", INT8OID},
+	{"highs", INT8ARRAYOID}
+};
+static const StateColumn claims_columns[] = {
+	{"key", TEXTOID}, {"id", INT8OID}, {"claimed_at", TIMESTAMPTZOID}
+};
+static const StateColumn chunks_columns[] = {
+	{"key", TEXTOID}, {"generation", INT8OID}, {"chunk", INT8OID},
+	{"ids", INT8OID}, {"members", InvalidOid}
+};
 
-	return attno > 0 && get_atttype(relid, attno) == type;
-}
-
-static bool
-looks_like_a_set(Oid relid)
-{
-	return get_rel_relkind(relid) == RELKIND_RELATION &&
-		has_column(relid, "keys", REGCLASSOID) &&
-		has_column(relid, "claims", REGCLASSOID) &&
-		has_column(relid, "chunks", REGCLASSOID) &&
-		has_column(relid, "chunk_bits", INT4OID) &&
-		has_column(relid, "ascending", BOOLOID);
-}
+#define has_columns(relid, columns) \
+	state_has_columns(relid, columns, lengthof(columns))
 
 static void
 not_a_set(Oid relid, const char *detail)
@@ -56,6 +59,17 @@ not_a_set(Oid relid, const char *detail)
 			 errmsg("\"%s\" is not a dedup set", get_rel_name(relid)),
 			 errdetail("%s", detail),
 			 errhint("Name a table that roaring64_dedup_create has made.")));
+}
+
+/* Reports options that roaring64_dedup_create and _alter do not write. */
+static void
+wrong_options(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("invalid options of dedup set \"%s\"",
+					get_rel_name(relid)),
+			 errhint("Correct the row in that table, and change it with roaring64_dedup_alter only.")));
 }
 
 /* Column n (from 1) of the row that SPI has read. */
@@ -76,6 +90,7 @@ read_options(DedupSet *set)
 	Datum		remember;
 	Datum		layout;
 	bool		isnull;
+	bool		no_layout;
 
 	initStringInfo(&query);
 	appendStringInfo(&query,
@@ -96,10 +111,20 @@ read_options(DedupSet *set)
 	owner->ntables = DEDUP_TABLES;
 
 	set->generations = DatumGetInt32(option(6, &isnull));
+	layout = option(7, &no_layout);
+	set->chunk_bits = DatumGetInt32(option(8, &isnull));
+	if (no_layout || set->generations < DEDUP_MIN_GENERATIONS ||
+		set->generations > DEDUP_MAX_GENERATIONS ||
+		set->chunk_bits < DEDUP_MIN_CHUNK_BITS ||
+		set->chunk_bits > DEDUP_MAX_CHUNK_BITS)
+		wrong_options(owner->relid);
+	set->snowflake = strcmp(TextDatumGetCString(layout), "snowflake") == 0;
 	set->generation_ids = DatumGetInt64(option(4, &isnull));
 	set->by_count = !isnull;
 	if (set->by_count)
 		set->generation_ids /= set->generations;
+	if (set->by_count && set->generation_ids < 1)
+		wrong_options(owner->relid);
 	remember = option(5, &isnull);
 	set->by_time = !isnull;
 	if (set->by_time)
@@ -108,12 +133,9 @@ read_options(DedupSet *set)
 									   Float8GetDatum(set->generations - 1));
 		set->generation_time = *DatumGetIntervalP(remember);
 	}
-	layout = option(7, &isnull);
-	set->snowflake = strcmp(TextDatumGetCString(layout), "snowflake") == 0;
-	set->chunk_bits = DatumGetInt32(option(8, &isnull));
 	set->ascending = DatumGetBool(option(9, &isnull));
 	set->fold_after = DatumGetInt32(option(10, &isnull));
-	if (isnull)
+	if (isnull || set->fold_after < 0)
 		set->fold_after = 0;
 }
 
@@ -128,7 +150,7 @@ resolve_set(StateOwner *owner)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("dedup set with OID %u does not exist",
 						owner->relid)));
-	if (!looks_like_a_set(owner->relid))
+	if (!has_columns(owner->relid, set_columns))
 		not_a_set(owner->relid, "It has not the columns of a set.");
 	read_options(set);
 	for (int i = 1; i < DEDUP_TABLES; i++)
@@ -136,11 +158,14 @@ resolve_set(StateOwner *owner)
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(owner->tables[i])))
 			not_a_set(owner->relid, "One of its tables does not exist.");
 	}
+	if (!has_columns(owner->tables[DEDUP_KEYS], keys_columns) ||
+		!has_columns(owner->tables[DEDUP_CLAIMS], claims_columns) ||
+		!has_columns(owner->tables[DEDUP_CHUNKS], chunks_columns))
+		not_a_set(owner->relid,
+				  "One of its tables has not the columns that it was made with.");
 	set->type = get_atttype(owner->tables[DEDUP_CHUNKS],
 							get_attnum(owner->tables[DEDUP_CHUNKS], "members"));
 	set->array_type = get_array_type(set->type);
-	if (!OidIsValid(set->array_type))
-		not_a_set(owner->relid, "Its table of chunks has no members.");
 	dedup_find_indexes(set);
 }
 

@@ -59,6 +59,7 @@ typedef struct DelayTable
 {
 	StateOwner	owner;
 	Oid			extension;		/* the schema we are installed in */
+	Oid			type;			/* roaring64 */
 	int32		bits;			/* a bucket is 2^bits milliseconds */
 } DelayTable;
 

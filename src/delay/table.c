@@ -12,6 +12,7 @@
 #include "access/relation.h"
 #include "access/tupdesc.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_type.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -56,6 +57,10 @@ is_bucket_width(const char *expression, DelayTable *delay)
 	return !bits->constisnull;
 }
 
+static const StateColumn columns[] = {
+	{"bucket", INT8OID}, {"ledger", INT8OID}, {"entries", InvalidOid}
+};
+
 /* As a StateKind has it. */
 static void
 resolve(StateOwner *owner)
@@ -80,6 +85,15 @@ resolve(StateOwner *owner)
 						RelationGetRelationName(rel)),
 				 errdetail("It has no constraint CHECK (bucket = roaring64_time_bucket(bucket, ...)), which says how wide the buckets are."),
 				 errhint("Make a table with roaring64_delay_create.")));
+	if (!state_has_columns(owner->relid, columns, lengthof(columns)))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table of delayed messages",
+						RelationGetRelationName(rel)),
+				 errdetail("It must have the columns bucket and ledger of type bigint, and entries of type roaring64."),
+				 errhint("Make a table with roaring64_delay_create.")));
+	((DelayTable *) owner)->type =
+		get_atttype(owner->relid, get_attnum(owner->relid, "entries"));
 	relation_close(rel, NoLock);
 }
 

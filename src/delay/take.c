@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -27,6 +28,7 @@
 #include "utils/timestamp.h"
 
 #include "delay/delay.h"
+#include "state/statement.h"
 #include "type/roaring64.h"
 
 #define TAKE_BATCH	1024		/* elements that are read at a time */
@@ -134,13 +136,13 @@ static void
 take_row(Taking *taking, SPITupleTable *row)
 {
 	Datum		values[3];
-	bool		isnull;
 	r64_set		entries;
 	uint64		count;
 	uint64		n;
 
 	for (int i = 0; i < 3; i++)
-		values[i] = SPI_getbinval(row->vals[0], row->tupdesc, i + 1, &isnull);
+		values[i] = state_value(row->vals[0], row->tupdesc, i + 1,
+								i < 2 ? INT8OID : taking->delay->type);
 	entries = DatumGetRoaring64(values[2]);
 	count = r64_cardinality(&entries);
 	n = Min(count, taking->left);

@@ -18,6 +18,7 @@
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
@@ -62,6 +63,17 @@ strings_datum(const char **strings, int n)
 											  TYPALIGN_INT));
 }
 
+/* The table of a migration: what is read of it. */
+static const StateColumn status_columns[] = {
+	{"source", REGCLASSOID}, {"state", TEXTOID}, {"rows_done", INT8OID},
+	{"rows_estimated", INT8OID}, {"key_columns", TEXTARRAYOID},
+	{"id_column", TEXTOID}, {"set_names", TEXTARRAYOID},
+	{"set_conditions", TEXTARRAYOID}, {"drop_columns", TEXTARRAYOID},
+	{"period_column", TEXTOID}, {"period", TEXTOID},
+	{"batch_rows", INT8OID}, {"source_name", TEXTOID},
+	{"filenode", OIDOID}, {"blocks_done", INT8OID}, {"blocks", INT8OID}
+};
+
 bool
 migration_exists(const char *schema, const char *target)
 {
@@ -81,10 +93,23 @@ field(const char *name)
 	return SPI_getvalue(SPI_tuptable->vals[0], desc, SPI_fnumber(desc, name));
 }
 
+/* The same if it must not be NULL. */
+static char *
+required_field(const char *name)
+{
+	char	   *value = field(name);
+
+	if (value == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("column \"%s\" of the migration is null", name)));
+	return value;
+}
+
 static int64
 number_field(const char *name)
 {
-	return pg_strtoint64(field(name));
+	return pg_strtoint64(required_field(name));
 }
 
 /* InvalidOid for NULL. */
@@ -97,17 +122,40 @@ oid_field(const char *name)
 		DatumGetObjectId(DirectFunctionCall1(oidin, CStringGetDatum(oid)));
 }
 
+/* An array of strings, none of them NULL unless that is allowed. */
 static const char **
-strings_field(const char *name, int *n)
+strings_field(const char *name, bool nulls, int *n)
 {
 	TupleDesc	desc = SPI_tuptable->tupdesc;
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], desc,
-									  SPI_fnumber(desc, name), &isnull);
+	Datum		value = state_value(SPI_tuptable->vals[0], desc,
+									SPI_fnumber(desc, name), TEXTARRAYOID);
+	const char **strings = migration_strings(DatumGetArrayTypeP(value), n);
 
-	if (isnull)
-		elog(ERROR, "column %s of the migration is null", name);
-	return migration_strings(DatumGetArrayTypeP(value), n);
+	for (int i = 0; i < *n && !nulls; i++)
+	{
+		if (strings[i] == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("column \"%s\" of the migration has a null",
+							name)));
+	}
+	return strings;
+}
+
+/* Anybody can make a table of that name; it must be one that we can read. */
+static void
+check_status_table(const Migration *m)
+{
+	char	   *name = psprintf("%s_migration", m->target_name);
+	Oid			relid = get_relname_relid(name,
+										  get_namespace_oid(m->schema, false));
+
+	LockRelationOid(relid, AccessShareLock);
+	if (!state_has_columns(relid, status_columns, lengthof(status_columns)))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" does not describe a migration", name),
+				 errdetail("It has not the columns of a table that roaring64_migrate has made.")));
 }
 
 /* A migration of which only the names are known; it must exist. */
@@ -131,6 +179,7 @@ named_migration(FunctionCallInfo fcinfo, const char *schema,
 				 errdetail("There is no table \"%s.%s_migration\".",
 						   schema, target),
 				 errhint("A migration begins with CALL roaring64_migrate(...).")));
+	check_status_table(m);
 	return m;
 }
 
@@ -164,16 +213,21 @@ migration_load(FunctionCallInfo fcinfo, const char *schema,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("\"%s_migration\" must have one row", target)));
 	m->source = oid_field("source_exists");
-	m->source_name = field("source_name");
-	m->key_columns = strings_field("key_columns", &m->nkeys);
-	m->id_column = field("id_column");
-	m->set_names = strings_field("set_names", &m->nsets);
-	m->set_conditions = strings_field("set_conditions", &n);
-	m->drop_columns = strings_field("drop_columns", &m->ndropped);
+	m->source_name = required_field("source_name");
+	m->key_columns = strings_field("key_columns", false, &m->nkeys);
+	m->id_column = required_field("id_column");
+	m->set_names = strings_field("set_names", false, &m->nsets);
+	m->set_conditions = strings_field("set_conditions", true, &n);
+	if (n != m->nsets)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("\"%s_migration\" must have a condition for every set",
+						target)));
+	m->drop_columns = strings_field("drop_columns", false, &m->ndropped);
 	m->period_column = field("period_column");
-	m->period = field("period");
+	m->period = required_field("period");
 	m->batch_rows = number_field("batch_rows");
-	m->state = field("state");
+	m->state = required_field("state");
 	m->filenode = oid_field("filenode");
 	m->blocks_done = number_field("blocks_done");
 	m->blocks = number_field("blocks");

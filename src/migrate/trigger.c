@@ -33,13 +33,27 @@ typedef struct PlanKey
 typedef struct PlanEntry
 {
 	PlanKey		key;			/* must be first */
-	char	   *statement;		/* what was planned; in TopMemoryContext */
+	char	   *statement;		/* what was planned, for parameters of these */
+	Oid		   *types;			/* types; in TopMemoryContext */
+	int			ntypes;
 	SPIPlanPtr	plan;			/* NULL if there is none */
 } PlanEntry;
 
 static HTAB *plans = NULL;
 
-/* The entry for a statement, without a plan if it is new or has changed. */
+/* Whether what was planned is what is to be executed now. */
+static bool
+is_planned(const PlanEntry *entry, const char *statement, int nargs,
+		   const Oid *types)
+{
+	return entry->plan != NULL &&
+		strcmp(entry->statement, statement) == 0 &&
+		entry->ntypes == nargs &&
+		(nargs == 0 ||
+		 memcmp(entry->types, types, sizeof(Oid) * nargs) == 0);
+}
+
+/* The entry for a statement, without a plan if it is new. */
 static PlanEntry *
 find_plan(const Trigger *trigger, int argument)
 {
@@ -61,18 +75,7 @@ find_plan(const Trigger *trigger, int argument)
 	key.argument = argument;
 	entry = hash_search(plans, &key, HASH_ENTER, &found);
 	if (!found)
-	{
-		entry->statement = NULL;
 		entry->plan = NULL;
-	}
-	if (entry->plan != NULL &&
-		strcmp(entry->statement, trigger->tgargs[argument]) != 0)
-	{
-		SPI_freeplan(entry->plan);
-		entry->plan = NULL;
-		pfree(entry->statement);
-		entry->statement = NULL;
-	}
 	return entry;
 }
 
@@ -84,7 +87,7 @@ execute_argument(const Trigger *trigger, int argument, int nargs, Oid *types,
 	PlanEntry  *entry = find_plan(trigger, argument);
 	int			code;
 
-	if (entry->plan == NULL)
+	if (!is_planned(entry, trigger->tgargs[argument], nargs, types))
 	{
 		SPIPlanPtr	plan = SPI_prepare(trigger->tgargs[argument], nargs, types);
 
@@ -92,15 +95,24 @@ execute_argument(const Trigger *trigger, int argument, int nargs, Oid *types,
 			elog(ERROR, "SPI_prepare returned %s for: %s",
 				 SPI_result_code_string(SPI_result),
 				 trigger->tgargs[argument]);
+		/* what was planned for a former trigger may be running, and stays */
 		entry->statement = MemoryContextStrdup(TopMemoryContext,
 											   trigger->tgargs[argument]);
+		entry->types = MemoryContextAlloc(TopMemoryContext,
+										  sizeof(Oid) * Max(nargs, 1));
+		entry->ntypes = nargs;
+		if (nargs > 0)
+			memcpy(entry->types, types, sizeof(Oid) * nargs);
 		SPI_keepplan(plan);
 		entry->plan = plan;
 	}
 	code = SPI_execute_plan(entry->plan, values, nulls, false, 0);
 	if (code < 0)
-		elog(ERROR, "SPI returned %s for: %s", SPI_result_code_string(code),
-			 entry->statement);
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("a trigger cannot execute: %s",
+						trigger->tgargs[argument]),
+				 errdetail("SPI returned %s.", SPI_result_code_string(code))));
 	return SPI_processed;
 }
 
@@ -169,6 +181,26 @@ add_row(RowParameters *p, HeapTuple row, TupleDesc desc)
 		p->types[p->n] = TupleDescAttr(desc, i)->atttypid;
 		p->nulls[p->n++] = isnull ? 'n' : ' ';
 	}
+}
+
+/*
+ * Anybody may make a trigger with our function: it must be one for the rows of
+ * a view, with the statements that its events need.
+ */
+static void
+check_row_trigger(const TriggerData *data)
+{
+	int			needed = TRIGGER_FIRED_BY_UPDATE(data->tg_event) ? 3 : 1;
+
+	if (!TRIGGER_FIRED_INSTEAD(data->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(data->tg_event) ||
+		data->tg_trigger->tgnargs != needed)
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("trigger \"%s\" of \"%s\" is not as roaring64_migrate makes it",
+						data->tg_trigger->tgname,
+						RelationGetRelationName(data->tg_relation)),
+				 errdetail("The function is for INSTEAD OF triggers FOR EACH ROW, with three statements for UPDATE and one for INSERT or DELETE.")));
 }
 
 /* A new row has no nulls, as the table had none. */
@@ -266,6 +298,7 @@ roaring64_migrate_row(PG_FUNCTION_ARGS)
 	ErrorContextCallback context = {error_context_stack, trigger_context, data};
 	HeapTuple	row;
 
+	check_row_trigger(data);
 	error_context_stack = &context;
 	row = change_row(data);
 	error_context_stack = context.previous;

@@ -61,9 +61,26 @@ begin_rows(FunctionCallInfo fcinfo)
 	return result->setResult;
 }
 
+/*
+ * Operators in the schema of the extension may be somebody else's, and what
+ * they give is read as what we have declared to return.
+ */
+static void
+check_columns(TupleDesc desc, TupleDesc expected)
+{
+	for (int i = 0; i < expected->natts; i++)
+		if (TupleDescAttr(desc, i)->atttypid !=
+			TupleDescAttr(expected, i)->atttypid)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("differences are of type %s, not %s",
+							format_type_be(TupleDescAttr(desc, i)->atttypid),
+							format_type_be(TupleDescAttr(expected, i)->atttypid))));
+}
+
 /* Puts the differences there. */
 static void
-compare(const Migration *m, Tuplestorestate *rows)
+compare(const Migration *m, Tuplestorestate *rows, TupleDesc desc)
 {
 	int			level = NewGUCNestLevel();
 	char		memory[32];
@@ -82,6 +99,7 @@ compare(const Migration *m, Tuplestorestate *rows)
 	do
 	{
 		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		check_columns(SPI_tuptable->tupdesc, desc);
 		for (uint64 i = 0; i < SPI_processed; i++)
 			tuplestore_puttuple(rows, SPI_tuptable->vals[i]);
 		SPI_freetuptable(SPI_tuptable);
@@ -105,13 +123,18 @@ roaring64_migrate_verify(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	m = migration_load_target(fcinfo, target, false);
+	if (!OidIsValid(m->source))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the source of the migration to \"%s\" does not exist any more",
+						m->target_name)));
 	if (strcmp(m->state, "copied") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the migration to \"%s\" is in state \"%s\", in which there is nothing to compare",
 						m->target_name, m->state),
 				 errhint("Compare after CALL roaring64_migrate and before CALL roaring64_migrate_finish.")));
-	compare(m, rows);
+	compare(m, rows, ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc);
 	SPI_finish();
 	return (Datum) 0;
 }

@@ -385,7 +385,8 @@ roaring64_constant_set(PlannerInfo *root, Node *node, Oid set_type,
 		return false;
 	constant = (Const *) node;
 	if (constant->constisnull ||
-		getBaseType(constant->consttype) != set_type)
+		getBaseType(constant->consttype) != set_type ||
+		!roaring64_is_type(set_type))
 		return false;
 	*set = DatumGetRoaring64(constant->constvalue);
 	return true;

@@ -21,6 +21,9 @@
 
 #include "postgres.h"
 
+#include "access/htup.h"
+#include "access/tupdesc.h"
+#include "executor/tuptable.h"
 #include "fmgr.h"
 
 /*
@@ -34,6 +37,32 @@ extern const char *state_schema(FunctionCallInfo fcinfo);
  * ERRCODE_UNDEFINED_TABLE if there is none of that OID.
  */
 extern const char *state_relation(Oid relid);
+
+/*
+ * A table of a helper is found by what it looks like, and anybody can make
+ * one, or change one.  Whatever is read from it as a Datum must be of the type
+ * that it is read as, or it would be taken for a pointer; so a helper checks
+ * the columns of its tables before it uses them, and reads them with
+ * state_value.
+ */
+typedef struct StateColumn
+{
+	const char *name;
+	Oid			type;			/* InvalidOid for roaring64 */
+} StateColumn;
+
+/* Whether a relation is a table, partitioned or not, with these columns. */
+extern bool state_has_columns(Oid relid, const StateColumn *columns, int n);
+
+/*
+ * Column n, from 1, of a row that SPI has read.  Reports
+ * ERRCODE_DATA_CORRUPTED if it is NULL, or no longer of this type: a trigger
+ * of the table can change that while a helper is at work.
+ */
+extern Datum state_value(HeapTuple row, TupleDesc desc, int n, Oid type);
+
+/* The same of a row that a receiver of ours is given. */
+extern Datum state_slot_value(TupleTableSlot *slot, int n, Oid type);
 
 /*
  * Runs one statement, which must end as the SPI code "expected" says (such as

@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "roaring64.h"
@@ -326,6 +327,21 @@ roaring64_in(PG_FUNCTION_ARGS)
 	(void) syntax_error(&in, "\"{\" or \"\\x\"",
 						"Write a set as {1,2,3}.  An element or a range needs its type here, as in '5'::bigint or '[1,5]'::int8range.");
 	return (Datum) 0;
+}
+
+/* See roaring64.h. */
+bool
+roaring64_is_type(Oid type)
+{
+	Oid			input;
+	Oid			ioparam;
+	FmgrInfo	function;
+
+	if (get_typtype(type) != TYPTYPE_BASE || !get_typisdefined(type))
+		return false;
+	getTypeInputInfo(type, &input, &ioparam);
+	fmgr_info(input, &function);
+	return function.fn_addr == roaring64_in;
 }
 
 /* Text has the same limit as values, and takes more room for the same set. */

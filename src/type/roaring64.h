@@ -106,6 +106,12 @@ extern void roaring64_too_large(const char *what,
 extern void roaring64_define_settings(void);
 
 /*
+ * io.c: whether a type is ours.  It may be in any schema, and others may have
+ * types of the same name, so it is known by its input function.
+ */
+extern bool roaring64_is_type(Oid type);
+
+/*
  * foreign.c: bytes that are not ours.  Gives their canonical form as a datum,
  * or reports with ERRCODE_INVALID_BINARY_REPRESENTATION what is wrong with
  * them (softly, if context is an ErrorSaveContext; then returns (Datum) 0).

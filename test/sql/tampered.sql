@@ -1,0 +1,279 @@
+--
+-- Tables of state that somebody has made, or changed, by hand
+--
+-- Helpers find their tables by what they look like, and anybody can make such
+-- a table.  Whatever is in it, there is an answer or an error: nothing is read
+-- as what it is not.
+--
+-- Each change is made alone, in a subtransaction that is taken back, and after
+-- it everything is called that would read what was changed.  An answer is
+-- "ok" or the SQLSTATE.  XX000 would be an internal error, 22P01 one of the
+-- processor's.
+--
+
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE SCHEMA tampered;
+SET search_path = tampered, public;
+\set SHOW_CONTEXT never
+-- without their indexes, statements are expensive enough to be compiled
+SET jit = off;
+
+CREATE FUNCTION try(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN 'ok';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+
+-- What the calls answer after a change, in alphabetical order.
+CREATE FUNCTION answers_after(change text, calls text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answers text;
+BEGIN
+	BEGIN
+		EXECUTE change;
+		SELECT string_agg(DISTINCT try(c), ' ') INTO answers FROM unnest(calls) c;
+		RAISE EXCEPTION 'take it back';
+	EXCEPTION WHEN raise_exception THEN
+		RETURN answers;
+	WHEN OTHERS THEN
+		RETURN 'cannot be made: ' || SQLERRM;
+	END;
+END $$;
+
+-- Every column as a NULL, and with values of other types.
+CREATE FUNCTION changes_of(tables regclass[])
+RETURNS TABLE (changed text, change text) LANGUAGE sql AS $$
+	SELECT format('%s.%I %s', t.name, attname, kind),
+		format('ALTER TABLE %s ALTER %I DROP NOT NULL; ', t.name, attname) ||
+		CASE kind WHEN 'null' THEN format('UPDATE %s SET %I = NULL', t.name, attname)
+			ELSE format('ALTER TABLE %s ALTER %2$I DROP DEFAULT, ALTER %2$I TYPE %s USING %s',
+				t.name, attname, kind, value) END
+	FROM unnest(tables) WITH ORDINALITY AS t (name, n)
+		JOIN pg_attribute ON attrelid = t.name AND attnum > 0,
+		(VALUES (1, 'null', NULL), (2, 'bigint', '77'), (3, 'text', '''x''')) AS k (k, kind, value)
+	WHERE format_type(atttypid, NULL) <> kind AND attname <> 'one'
+	ORDER BY t.n, attnum, k
+$$;
+
+--
+-- Dedup sets, with claims and chunks
+--
+
+SELECT roaring64_dedup_create('forever', fold_after => 0);
+SELECT roaring64_dedup_create('latest', capacity => 100, generations => 4, ascending => true);
+SELECT roaring64_dedup_create('hours', remember => '3 hours', generations => 4, layout => 'snowflake');
+SELECT s, roaring64_dedup_claim_bulk(s, 'k', ARRAY(SELECT generate_series(1::bigint, 60))) = ARRAY(SELECT generate_series(1::bigint, 60)) AS all_new,
+	roaring64_dedup_claim(s, 'k', '{61,62,70}'::bigint[])
+FROM unnest('{forever,latest,hours}'::regclass[]) s;
+-- whose primary keys would keep columns from being NULL
+DO $$
+DECLARE
+	t regclass;
+BEGIN
+	FOR t IN SELECT conrelid FROM pg_constraint WHERE contype = 'p'
+		AND conrelid::regclass::text ~ '^(forever|latest|hours)(_(keys|claims|chunks))?$' LOOP
+		EXECUTE format('CREATE TABLE %I (LIKE %s INCLUDING ALL EXCLUDING INDEXES)', 'bare_' || t, t);
+		EXECUTE format('INSERT INTO %I SELECT * FROM %s', 'bare_' || t, t);
+	END LOOP;
+END $$;
+UPDATE bare_forever SET keys = 'bare_forever_keys', claims = 'bare_forever_claims', chunks = 'bare_forever_chunks';
+UPDATE bare_latest SET keys = 'bare_latest_keys', claims = 'bare_latest_claims', chunks = 'bare_latest_chunks';
+UPDATE bare_hours SET keys = 'bare_hours_keys', claims = 'bare_hours_claims', chunks = 'bare_hours_chunks';
+CREATE TABLE inbox (k text, id bigint);
+SET client_min_messages = error;
+
+CREATE FUNCTION dedup_calls(s regclass) RETURNS text[] LANGUAGE sql AS $$
+	SELECT ARRAY(SELECT format(c, s) FROM unnest(ARRAY[
+		$q$SELECT roaring64_dedup_seen('%s', 'k', 61)$q$,
+		$q$SELECT roaring64_dedup_seen('%s', 'k', '{1,61,99}'::bigint[])$q$,
+		$q$SELECT roaring64_dedup_claim('%s', 'k', 5)$q$,
+		$q$SELECT roaring64_dedup_claim('%s', 'k', 99)$q$,
+		$q$SELECT roaring64_dedup_claim('%s', 'k', '{5,61,98}'::bigint[])$q$,
+		$q$CREATE TRIGGER dedup BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('%s', 'k', 'id')$q$,
+		$q$INSERT INTO inbox VALUES ('k', 97)$q$,
+		$q$SELECT roaring64_dedup_count('%s', 'k')$q$,
+		$q$SELECT roaring64_dedup_is_empty('%s', 'k')$q$,
+		$q$SELECT roaring64_dedup_export('%s', 'k')$q$,
+		$q$SELECT roaring64_dedup_stats('%s')$q$,
+		$q$SELECT roaring64_dedup_forget('%s', 'k', 61)$q$,
+		$q$SELECT roaring64_dedup_forget('%s', 'k', '{1,62}'::bigint[])$q$,
+		$q$SELECT roaring64_dedup_add('%s', 'k', 2000)$q$,
+		$q$SELECT roaring64_dedup_add('%s', 'k', '{1,2000}'::bigint[])$q$,
+		$q$CALL roaring64_dedup_rotate('%s')$q$,
+		$q$CALL roaring64_dedup_fold('%s')$q$,
+		$q$SELECT roaring64_dedup_load('%s', 'k', '{1,1000,1001}')$q$,
+		$q$SELECT roaring64_dedup_claim_bulk('%s', 'k', ARRAY(SELECT generate_series(1::bigint, 500)))$q$,
+		$q$SELECT roaring64_dedup_alter('%s', capacity => 200)$q$,
+		$q$SELECT roaring64_dedup_drop('%s')$q$]) c)
+$$;
+
+-- unchanged, for comparison: nothing can be added to a set with a window
+SELECT s, answers_after('SELECT', dedup_calls(s))
+FROM unnest('{forever,latest,hours,bare_forever,bare_latest,bare_hours}'::regclass[]) s;
+SELECT changed, answers_after(change, dedup_calls('bare_latest')) AS latest
+FROM changes_of('{bare_latest,bare_latest_keys,bare_latest_claims,bare_latest_chunks}');
+-- where there is an index, other code reads the table
+SELECT changed, answers_after(change, dedup_calls('forever')) AS forever
+FROM changes_of('{forever_claims,forever_chunks}') WHERE changed ~ '(members|ids|claimed_at)';
+
+-- options that cannot be given, and arrays that cannot have been kept
+SELECT change, answers_after(change, dedup_calls('latest'))
+FROM unnest(ARRAY['UPDATE latest SET generations = 0', 'UPDATE latest SET generations = -1',
+	'UPDATE latest SET generations = 1000000, capacity = 1000000', 'UPDATE latest SET capacity = 0',
+	'UPDATE latest SET capacity = -9223372036854775808', 'UPDATE latest SET chunk_bits = 0',
+	'UPDATE latest SET chunk_bits = 64', 'UPDATE latest SET chunk_bits = -1',
+	'UPDATE latest SET layout = ''?''', 'UPDATE latest SET fold_after = -1',
+	'UPDATE latest SET remember = ''-1 day'', capacity = NULL', 'DELETE FROM latest',
+	'UPDATE latest SET claims = ''latest_keys''', 'UPDATE latest SET chunks = ''latest''',
+	'UPDATE latest SET keys = ''pg_class''', 'UPDATE latest SET keys = ''0''',
+	'UPDATE latest_keys SET highs = ''{}''', 'UPDATE latest_keys SET highs = ''{1,NULL}''',
+	'UPDATE latest_keys SET highs = array_fill(1::bigint, ARRAY[65])',
+	'UPDATE latest_keys SET highs = array_fill(1::bigint, ARRAY[64])',
+	'UPDATE latest_keys SET generation = 9223372036854775807, ids = -5']) change;
+
+-- views and other tables in the place of tables
+CREATE VIEW false_claims AS SELECT 'k'::text AS key, random()::bigint AS id, now() AS claimed_at, 7 AS ctid;
+CREATE VIEW false_chunks AS SELECT 'k'::text AS key, 0::bigint AS generation, 0::bigint AS chunk, 1::bigint AS ids, '{1}'::roaring64 AS members;
+CREATE DOMAIN false_set AS roaring64;
+CREATE TABLE domain_chunks AS SELECT key, generation, chunk, ids, members::false_set FROM forever_chunks;
+SELECT change, answers_after(change, dedup_calls('forever'))
+FROM unnest(ARRAY['UPDATE forever SET claims = ''false_claims''', 'UPDATE forever SET chunks = ''false_chunks''',
+	'UPDATE forever SET chunks = ''domain_chunks''', 'UPDATE forever SET keys = ''forever_keys_pkey''']) change;
+
+-- a trigger that changes a table while ids are claimed
+CREATE FUNCTION change_chunks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER TABLE forever_chunks ALTER members TYPE bigint USING 77;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER change_chunks BEFORE INSERT ON forever_claims FOR EACH ROW EXECUTE FUNCTION change_chunks();
+BEGIN;
+SELECT roaring64_dedup_claim('forever', 'k', 1000);
+ROLLBACK;
+BEGIN;
+SELECT roaring64_dedup_claim('forever', 'k', '{1000,1001}'::bigint[]);
+ROLLBACK;
+DROP TRIGGER change_chunks ON forever_claims;
+SELECT s, (SELECT count(*) FROM forever_claims) AS claims, roaring64_dedup_count(s, 'k') FROM unnest('{forever}'::regclass[]) s;
+
+--
+-- Delayed messages
+--
+
+SELECT roaring64_delay_create('later', 10);
+SELECT roaring64_delay_add('later', 1, 7, 5000), roaring64_delay_add('later', 1, 8, 5000), roaring64_delay_add('later', 2, 8, 9000);
+CREATE TABLE bare_later (LIKE later INCLUDING CONSTRAINTS);
+INSERT INTO bare_later SELECT * FROM later;
+CREATE FUNCTION delay_calls(t text) RETURNS text[] LANGUAGE sql AS $$
+	SELECT ARRAY(SELECT format(c, t) FROM unnest(ARRAY[
+		$q$SELECT roaring64_delay_add('%s', 3, 7, 5000)$q$,
+		$q$SELECT roaring64_delay_add('%s', '{3,4}', '{7,8}', '{5000,5000}'::bigint[])$q$,
+		$q$SELECT roaring64_delay_next_due('%s')$q$,
+		$q$SELECT roaring64_delay_count('%s')$q$,
+		$q$SELECT roaring64_delay_count('%s', 6000)$q$,
+		$q$SELECT roaring64_delay_cancel('%s', 1, 7, 5000)$q$,
+		$q$SELECT roaring64_delay_cancel('%s', 2)$q$,
+		$q$SELECT roaring64_delay_take('%s', 100000, 1)$q$,
+		$q$SELECT roaring64_delay_take('%s', 100000)$q$,
+		$q$SELECT roaring64_delay_drop('%s')$q$]) c)
+$$;
+SELECT answers_after('SELECT', delay_calls('later')), string_agg(c, ' / ') FILTER (WHERE answers_after('SELECT', ARRAY[c]) <> 'ok')
+FROM unnest(delay_calls('later')) c;
+SELECT changed, answers_after(change, delay_calls('bare_later')) FROM changes_of('{bare_later}');
+SELECT change, answers_after(change, delay_calls('false_later'))
+FROM unnest(ARRAY[
+	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries int, CHECK (bucket = roaring64_time_bucket(bucket, 10)))',
+	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries false_set, CHECK (bucket = roaring64_time_bucket(bucket, 10)))',
+	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries roaring64, CHECK (bucket = roaring64_time_bucket(bucket, 64)))',
+	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries roaring64, CHECK (bucket = roaring64_time_bucket(bucket, NULL)))',
+	'CREATE TABLE false_later (bucket int, ledger bigint, entries roaring64, CHECK (bucket::bigint = roaring64_time_bucket(bucket, 10)))',
+	'CREATE VIEW false_later AS SELECT * FROM later']) change;
+
+--
+-- Migrations
+--
+
+CREATE TABLE source (a int, id bigint, PRIMARY KEY (a, id));
+CREATE TABLE target (a int PRIMARY KEY, ids roaring64 NOT NULL);
+CREATE TABLE target_changes (a int, roaring64_ids roaring64);
+CREATE VIEW target_facts AS SELECT a, id AS roaring64_id, true AS ids, ctid AS roaring64_place FROM source;
+CREATE TABLE target_migration (source regclass, target regclass, state text, rows_done bigint, rows_estimated bigint,
+	rows_per_second bigint, time_left interval, started timestamptz, changed timestamptz, key_columns text[],
+	id_column text, set_names text[], set_conditions text[], drop_columns text[], period_column text, period text,
+	batch_rows bigint, source_name text, filenode oid, blocks_done bigint, blocks bigint);
+INSERT INTO target_migration VALUES ('source', 'target', 'copied', 1, 1, 1, NULL, now(), now(), '{a}', 'id', '{ids}',
+	'{NULL}', '{}', NULL, 'month', 1000, 'source', 1, 1, 1);
+SELECT answers_after('SELECT', ARRAY[c]), c FROM unnest(ARRAY[
+	'SELECT * FROM roaring64_migrate_verify(''target'')', 'CALL roaring64_migrate_finish(''target'')',
+	'CALL roaring64_migrate_undo(''target'')', 'CALL roaring64_migrate_drop_old(''target'')']) c;
+CREATE FUNCTION migrate_calls(s regclass) RETURNS text[] LANGUAGE sql AS $$
+	SELECT ARRAY['SELECT * FROM roaring64_migrate_verify(''target'')', 'CALL roaring64_migrate_finish(''target'')',
+		'CALL roaring64_migrate_drop_old(''target'')', 'CALL roaring64_migrate_undo(''target'')']
+$$;
+SELECT changed, answers_after(change, migrate_calls('target')) FROM changes_of('{target_migration}');
+SELECT change, answers_after('UPDATE target_migration SET ' || change, migrate_calls('target'))
+FROM unnest(ARRAY['key_columns = ''{}''', 'key_columns = ''{NULL}''', 'key_columns = ''{{a,b},{c,d}}''', 'set_names = ''{NULL}''',
+	'set_names = array_fill(''x''::text, ARRAY[50000])', 'set_conditions = ''{}''', 'drop_columns = ''{NULL}''',
+	'id_column = ''nobody''', 'state = ''?''', 'state = ''finished''', 'period_column = ''a''', 'period = ''eternity'', period_column = ''a''',
+	'source = ''0''', 'source = ''target''', 'source_name = ''''']) change;
+
+--
+-- Triggers with functions of ours that we did not make
+--
+
+CREATE VIEW v AS SELECT 1 AS a, 'x'::text AS b;
+CREATE TABLE plain (a int);
+CREATE TABLE result (b text);
+CREATE FUNCTION fire(trigger text, statement text) RETURNS text LANGUAGE sql AS $$
+	SELECT answers_after('CREATE TRIGGER t ' || trigger, ARRAY[statement])
+$$;
+SELECT trigger, fire(trigger, statement) FROM (VALUES
+	('INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_row()', 'INSERT INTO v VALUES (1, ''y'')'),
+	('INSTEAD OF UPDATE ON v FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_row(''SELECT'')', 'UPDATE v SET a = 2'),
+	('INSTEAD OF DELETE ON v FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_row()', 'DELETE FROM v'),
+	('INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_row(''SELECT $99'')', 'INSERT INTO v VALUES (1, ''y'')'),
+	('INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_statement()', 'INSERT INTO v VALUES (1, ''y'')'),
+	('INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''forever'', ''b'', ''a'')', 'INSERT INTO v VALUES (1, ''y'')'),
+	('BEFORE INSERT ON plain FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_row(''SELECT'')', 'INSERT INTO plain VALUES (1)'),
+	('BEFORE INSERT ON plain FOR EACH STATEMENT EXECUTE FUNCTION roaring64_migrate_row(''SELECT'')', 'INSERT INTO plain VALUES (1)'),
+	('AFTER TRUNCATE ON plain FOR EACH STATEMENT EXECUTE FUNCTION roaring64_migrate_row(''SELECT'')', 'TRUNCATE plain'),
+	('BEFORE INSERT ON plain FOR EACH ROW EXECUTE FUNCTION roaring64_migrate_statement(''SELECT'')', 'INSERT INTO plain VALUES (1)'),
+	('AFTER INSERT ON plain FOR EACH STATEMENT EXECUTE FUNCTION roaring64_migrate_statement(''COMMIT'')', 'INSERT INTO plain VALUES (1)'),
+	('AFTER INSERT ON plain FOR EACH STATEMENT EXECUTE FUNCTION roaring64_migrate_statement(''?'')', 'INSERT INTO plain VALUES (1)'),
+	('BEFORE INSERT ON plain FOR EACH STATEMENT EXECUTE FUNCTION roaring64_dedup_trigger(''forever'', ''a'', ''a'')', 'INSERT INTO plain VALUES (1)'),
+	('BEFORE INSERT ON plain FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''forever'', ''ctid'', ''a'')', 'INSERT INTO plain VALUES (1)'),
+	('BEFORE INSERT ON plain FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''inbox'', ''a'', ''a'')', 'INSERT INTO plain VALUES (1)'),
+	('BEFORE UPDATE ON plain FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''forever'', ''a'', ''a'')', 'UPDATE plain SET a = 2')
+	) AS f (trigger, statement);
+
+-- a view that gets another column, after its statements have been planned
+CREATE TRIGGER t INSTEAD OF UPDATE ON v FOR EACH ROW
+EXECUTE FUNCTION roaring64_migrate_row('INSERT INTO result VALUES ($4)', 'SELECT', 'SELECT');
+UPDATE v SET a = 2;
+CREATE OR REPLACE VIEW v AS SELECT 1 AS a, 'x'::text AS b, 5 AS c;
+UPDATE v SET a = 2;
+SELECT * FROM result;
+
+--
+-- Estimators that others use, for a function with the name of ours
+--
+
+CREATE SCHEMA others;
+CREATE FUNCTION others.roaring64_contains(bigint, integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT true';
+CREATE FUNCTION others.roaring64_overlaps(integer, integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT true';
+CREATE FUNCTION others.roaring64_contained(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT true';
+CREATE OPERATOR others.@@@ (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = others.roaring64_contains,
+	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+CREATE OPERATOR others.@@@ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = others.roaring64_overlaps,
+	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+CREATE OPERATOR others.@@@ (LEFTARG = text, RIGHTARG = text, FUNCTION = others.roaring64_contained,
+	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+CREATE TABLE numbers AS SELECT i::bigint AS a, i AS b, i::text AS c FROM generate_series(1, 1000) i;
+ANALYZE numbers;
+SELECT n, try('EXPLAIN SELECT FROM numbers x, numbers y WHERE ' || n) FROM unnest(ARRAY[
+	'x.a OPERATOR(others.@@@) 7', 'x.b OPERATOR(others.@@@) 7', '7 OPERATOR(others.@@@) x.b',
+	'x.c OPERATOR(others.@@@) ''y''', 'x.a OPERATOR(others.@@@) y.b', 'x.b OPERATOR(others.@@@) y.b',
+	'x.c OPERATOR(others.@@@) y.c']) n;
