@@ -91,8 +91,9 @@ sets_argument(FunctionCallInfo fcinfo, Migration *m)
 				 errhint("Such as '{\"pushed\": true, \"read\": \"is_read\"}'.")));
 	(void) state_execute(
 		"SELECT COALESCE(pg_catalog.array_agg(e.name "
-		"ORDER BY e.n), '{}'), COALESCE(pg_catalog.array_agg(NULLIF(e.condition, "
-		"'true') ORDER BY e.n), '{}'), pg_catalog.bool_and(e.type "
+		"ORDER BY e.n), '{}'), COALESCE(pg_catalog.array_agg(CASE WHEN "
+		"e.condition OPERATOR(pg_catalog.<>) 'true' THEN e.condition END "
+		"ORDER BY e.n), '{}'), pg_catalog.bool_and(e.type "
 		"OPERATOR(pg_catalog.=) 'string' "
 		"OR e.condition OPERATOR(pg_catalog.=) 'true') FROM "
 		"(SELECT key::pg_catalog.name::pg_catalog.text, value "

@@ -56,7 +56,8 @@ copy_privileges(const Migration *m, const char *relation)
 {
 	run_each(m, psprintf(
 		"SELECT pg_catalog.format('GRANT %%s ON %%s TO %%s%%s', "
-		"a.privilege_type, {'%s}, CASE a.grantee WHEN 0 THEN 'PUBLIC' "
+		"a.privilege_type, {'%s}, CASE WHEN a.grantee {.=} 0::pg_catalog.oid "
+		"THEN 'PUBLIC' "
 		"ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) "
 		"END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END) "
 		"FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a "
@@ -71,7 +72,7 @@ grant_to_writers(const Migration *m, const char *privileges,
 {
 	run_each(m, psprintf(
 		"SELECT DISTINCT pg_catalog.format('GRANT %s ON %%s TO %%s', {'%s}, "
-		"CASE a.grantee WHEN 0 THEN 'PUBLIC' "
+		"CASE WHEN a.grantee {.=} 0::pg_catalog.oid THEN 'PUBLIC' "
 		"ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) "
 		"END) FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) "
 		"AS a WHERE c.oid {.=} $1 AND a.grantee {.<>} c.relowner "
