@@ -126,6 +126,41 @@ sub try_with_more
 }
 
 #
+# Little work_mem: what does not fit is put aside, and the answers are the same
+#
+my %frugal = (
+	'groups' => q{SELECT md5(string_agg(md5(s::bytea), '' ORDER BY g))
+		FROM (SELECT id & 2047 AS g, roaring64_agg(id) AS s FROM ids GROUP BY 1) AS t},
+	'groups of sets' => q{SELECT md5(string_agg(md5(s::bytea), '' ORDER BY g))
+		FROM (SELECT a.id & 511 AS g, roaring64_or_agg(get('deep') & int8range(a.id & 65535, (a.id & 65535) + 70)) AS s
+			FROM (SELECT id FROM ids LIMIT 3000) AS a GROUP BY 1) AS t},
+	'sets in order' => q{SELECT md5(string_agg(md5(s::bytea), '' ORDER BY s)) FROM spread},
+	'distinct sets' => q{SELECT count(*) FROM (SELECT DISTINCT s FROM spread) AS t},
+	'join of equal sets' => q{SELECT count(*) FROM spread AS a JOIN spread AS b USING (s)},
+	'elements' => q{SELECT count(*), sum(e & 1023) FROM spread, roaring64_elements(s) AS e},
+	'search in an index' => q{SET enable_seqscan = off; SELECT count(*) FROM spread WHERE s && (SELECT roaring64_agg(id >> 1) FROM ids WHERE id & 31 = 1)},
+	'messages taken' => q{BEGIN; SELECT roaring64_delay_add('later', array_agg(i % 10), array_agg(i), array_agg(10000 + i))
+		FROM generate_series(1::bigint, 50000) i;
+		SELECT count(*), sum(entry), count(DISTINCT bucket) FROM roaring64_delay_take('later', 9000000000000); ROLLBACK});
+value(q{
+	CREATE TABLE spread AS SELECT id & 8191 AS g, roaring64_agg(id >> 1) AS s FROM ids GROUP BY 1;
+	INSERT INTO spread SELECT g + 10000, s FROM spread WHERE g % 2 = 0;
+	CREATE INDEX ON spread USING gin (s); ANALYZE spread});
+for my $name (sort keys %frugal)
+{
+	my $little = "SET work_mem = '64kB'; SET hash_mem_multiplier = 1;";
+	my $much = "SET work_mem = '1GB';";
+	my $answer = value("$much $frugal{$name}");
+
+	like($answer, qr/^\w{2,}/m, "little work_mem, $name: there is an answer");
+	is(value("$little SET enable_sort = off; $frugal{$name}"), $answer, "little work_mem, $name: the same answer");
+	is(value("$little SET enable_hashagg = off; SET enable_hashjoin = off; $frugal{$name}"), $answer,
+		"little work_mem, $name: and the same by sorting");
+}
+like(value("SET work_mem = '64kB'; SET hash_mem_multiplier = 1; SET enable_sort = off; EXPLAIN (ANALYZE, COSTS off, TIMING off) "
+		. 'SELECT id & 2047, roaring64_agg(id) FROM ids GROUP BY 1'), qr/Disk Usage: /, 'little work_mem: groups were put aside');
+
+#
 # Memory
 #
 my @memory = ('as', qr/53200: out of memory|53200: could not resize/);

@@ -135,7 +135,7 @@ my $migrate =
 my $cycle = "$migrate;\nSELECT count(*) FROM roaring64_migrate_verify('sets');\nCALL roaring64_migrate_finish('sets');\n"
   . "SELECT pg_sleep(0.1);\nCALL roaring64_migrate_undo('sets');\nINSERT INTO operations VALUES ('migration');\n";
 append_to_file("$dir/migrations.sql", $cycle x 2000);
-append_to_file("$dir/folds.sql", "CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\nSELECT pg_sleep(0.02);\n" x 5000);
+append_to_file("$dir/folds.sql", "CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\n" x 100000);
 
 # Starts a program that writes to files.
 sub start_program
