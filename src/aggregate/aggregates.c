@@ -8,6 +8,10 @@
  * calls it is an expanded object below the aggregate's context, which the
  * executor passes on without copying it.
  *
+ * The states share a memory context.  A hash aggregation adds up the memory of
+ * all contexts below its own with every new group, so that with a context for
+ * each group it would take time that grows with the square of their number.
+ *
  * All transition functions take a NULL state for the start and ignore NULL
  * inputs; with nothing but those the state stays NULL.
  *
@@ -17,7 +21,15 @@
  */
 #include "postgres.h"
 
+#include "nodes/memnodes.h"
+#include "utils/memutils.h"
+
 #include "type/expanded.h"
+
+/* How many contexts of others are passed over in search of that of states. */
+#define MAX_PASSED	16
+
+#define STATES_NAME "roaring64 aggregate states"
 
 /* The context that the state lives in; only the executor has one. */
 static MemoryContext
@@ -32,15 +44,39 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+/*
+ * The context of all states in an aggregate's context, made if there is none
+ * yet.  It goes when the executor resets the aggregate's.  No state goes
+ * before: the executor deletes one if a transition function replaces it, and
+ * ours return the state that they were given.
+ */
+static MemoryContext
+states_context(MemoryContext aggregate)
+{
+	MemoryContext context = aggregate->firstchild;
+
+	for (int i = 0; context != NULL && i < MAX_PASSED; i++)
+	{
+		if (strcmp(context->name, STATES_NAME) == 0)
+			return context;
+		context = context->nextchild;
+	}
+	return AllocSetContextCreate(aggregate, STATES_NAME,
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
 /* The state to change, new and empty if there is none yet. */
 static ExpandedRoaring64 *
 get_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedRoaring64 *state;
 
 	if (PG_ARGISNULL(0))
-		return roaring64_new_expanded(context);
-	return roaring64_expand(PG_GETARG_DATUM(0), context);
+		return roaring64_new_expanded(states_context(context));
+	state = roaring64_writable(PG_GETARG_DATUM(0));
+	return state != NULL ? state :
+		roaring64_expand(PG_GETARG_DATUM(0), states_context(context));
 }
 
 /* What a transition function returns for a NULL input: the state as it is. */

@@ -3,18 +3,15 @@
  * expanded.c
  *	  The mutable form of a roaring64: an expanded object.
  *
- * An accumulator in a memory context of its own.  It is flattened, to the same
- * canonical bytes as any other value, where somebody wants to store or read
- * it; that merges what was added into the accumulator's flat set, so that
- * flattening twice costs a copy.
+ * An accumulator.  It is flattened, to the same canonical bytes as any other
+ * value, where somebody wants to store or read it; that merges what was added
+ * into the accumulator's flat set, so that flattening twice costs a copy.
  *
  * src/type/expanded.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include "utils/memutils.h"
 
 #include "expanded.h"
 #include "version.h"
@@ -32,14 +29,10 @@ static const ExpandedObjectMethods expanded_methods =
 };
 
 ExpandedRoaring64 *
-roaring64_new_expanded(MemoryContext parent)
+roaring64_new_expanded(MemoryContext context)
 {
-	MemoryContext context;
 	ExpandedRoaring64 *e;
 
-	/* many groups of an aggregation hold few elements each */
-	context = AllocSetContextCreate(parent, "expanded roaring64",
-									ALLOCSET_START_SMALL_SIZES);
 	e = MemoryContextAlloc(context, sizeof(ExpandedRoaring64));
 	EOH_init_header(&e->hdr, &expanded_methods, context);
 	e->magic = EXPANDED_MAGIC;
@@ -67,20 +60,24 @@ roaring64_expanded_view(Datum value)
 }
 
 ExpandedRoaring64 *
-roaring64_expand(Datum value, MemoryContext parent)
+roaring64_writable(Datum value)
 {
 	ExpandedRoaring64 *e;
-	r64_set		s;
 
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) &&
-		!roaring64_is_version(value))
-	{
-		e = (ExpandedRoaring64 *) DatumGetEOHP(value);
-		Assert(e->magic == EXPANDED_MAGIC);
-		return e;
-	}
-	s = DatumGetRoaring64(value);
-	e = roaring64_new_expanded(parent);
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ||
+		roaring64_is_version(value))
+		return NULL;
+	e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+	Assert(e->magic == EXPANDED_MAGIC);
+	return e;
+}
+
+ExpandedRoaring64 *
+roaring64_expand(Datum value, MemoryContext context)
+{
+	r64_set		s = DatumGetRoaring64(value);
+	ExpandedRoaring64 *e = roaring64_new_expanded(context);
+
 	r64_accumulator_combine(&e->acc, R64_OR, &s);
 	return e;
 }

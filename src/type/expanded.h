@@ -22,14 +22,18 @@ typedef struct ExpandedRoaring64
 	r64_accumulator acc;		/* the set */
 } ExpandedRoaring64;
 
-/* A new object with the empty set, in a context below parent. */
-extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext parent);
+/*
+ * A new object with the empty set.  The context becomes the object's: it may
+ * be shared by objects of which nobody deletes one before the others.
+ */
+extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context);
 
 /*
- * The object of a datum that may be changed: the one that it points to, if it
- * is a read-write pointer to one, else a new one below parent with its set.
+ * The object that a datum points to, if it may be changed; else NULL, and
+ * roaring64_expand makes a new one in context with the datum's set.
  */
-extern ExpandedRoaring64 *roaring64_expand(Datum value, MemoryContext parent);
+extern ExpandedRoaring64 *roaring64_writable(Datum value);
+extern ExpandedRoaring64 *roaring64_expand(Datum value, MemoryContext context);
 
 /* The object as a datum that its next user may change. */
 #define ExpandedRoaring64GetDatum(e) EOHPGetRWDatum(&(e)->hdr)

@@ -287,6 +287,16 @@ SET max_parallel_workers_per_gather = 0;
 SET work_mem = '256MB';
 SELECT plan_has('SELECT id % 4001, roaring64_agg(v) FROM facts GROUP BY 1', 'Batches: 1 ',
 				'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS in_memory;
+-- all states in one memory context, as the executor visits every one below its
+-- own with each new group; beside another aggregate, and with sets of groups
+SELECT count(s) AS groups, count(t) AS others, max(contexts) AS contexts
+FROM (SELECT roaring64_agg(v) AS s, roaring64_or_agg('{1}') AS t,
+			 (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'roaring64 aggregate%') AS contexts
+	  FROM facts GROUP BY id % 4001) AS t;
+SELECT count(s) AS groups, count(n) AS others, max(contexts) <= 2 AS contexts
+FROM (SELECT roaring64_agg(v) AS s, roaring64_count_distinct(id) AS n,
+			 (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'roaring64 aggregate%') AS contexts
+	  FROM facts GROUP BY GROUPING SETS ((id % 4001), (id % 3001))) AS t;
 CREATE TABLE serial AS
 SELECT id % 4001 AS g, roaring64_agg(v) AS s, roaring64_count_distinct(v) AS n FROM facts GROUP BY 1;
 SELECT count(*), count(DISTINCT s) > 3500 AS differ FROM serial;
