@@ -182,9 +182,9 @@ execute(const char *format,...)
 
 /*
  * Makes the tables.  Claims come and go, so their table is vacuumed for what
- * was deleted rather than for a part of what there is.  Chunks are updated
- * often and in few columns, none of them indexed, so there is room for the
- * next version of a row on its page.
+ * was deleted rather than for a part of what there is: a megabyte.  So are the
+ * chunks, of which each fold replaces those that are not full yet, and what
+ * they have out of line.
  */
 static void
 make_tables(FunctionCallInfo fcinfo, const char *schema, const char *name)
@@ -217,7 +217,7 @@ make_tables(FunctionCallInfo fcinfo, const char *schema, const char *name)
 			"claimed_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),"
 			"PRIMARY KEY (key, id))"
 			" WITH (autovacuum_vacuum_scale_factor = 0,"
-			" autovacuum_vacuum_threshold = 50000)",
+			" autovacuum_vacuum_threshold = 10000)",
 			table_name(schema, name, "_claims"));
 	execute("CREATE TABLE %s ("
 			"key pg_catalog.text NOT NULL,"
@@ -225,7 +225,11 @@ make_tables(FunctionCallInfo fcinfo, const char *schema, const char *name)
 			"chunk bigint NOT NULL,"
 			"ids bigint NOT NULL,"
 			"members %s.roaring64" COMPRESSION " NOT NULL,"
-			"PRIMARY KEY (key, chunk, generation))",
+			"PRIMARY KEY (key, chunk, generation))"
+			" WITH (autovacuum_vacuum_scale_factor = 0.01,"
+			" autovacuum_vacuum_threshold = 500,"
+			" toast.autovacuum_vacuum_scale_factor = 0.01,"
+			" toast.autovacuum_vacuum_threshold = 500)",
 			table_name(schema, name, "_chunks"), state_schema(fcinfo));
 }
 

@@ -205,6 +205,9 @@ extern void dedup_rotate_key(DedupSet *set, Datum key);
 extern int64 dedup_move(DedupSet *set, Portal list, int64 most);
 extern void dedup_move_key(DedupSet *set, Datum key);
 
+/* reclaim.c */
+extern void dedup_reclaim(DedupSet *set);
+
 /* fold.c */
 extern void dedup_fold_now_and_then(DedupSet *set, int claims);
 

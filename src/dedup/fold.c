@@ -122,6 +122,8 @@ roaring64_dedup_fold(PG_FUNCTION_ARGS)
 		set = commit_and_open(fcinfo);
 	}
 	close_list(portal);
+	if (commits && !busy)
+		dedup_reclaim(set);
 	SPI_finish();
 	if (busy)
 		report_busy(PG_GETARG_OID(0));
