@@ -1,0 +1,304 @@
+# 060_privileges.pl
+#	  Nobody needs more rights than what they do, and nobody gets others': who
+#	  may create the extension, what the functions of the helpers need, and
+#	  that they cannot be led astray by search_path.
+#
+# For the last, a schema is put first that has an object for every function,
+# operator, type and table that is built in or belongs to the extension, each of
+# which raises an error when it is used.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('privileges');
+$node->init;
+$node->append_conf('postgresql.conf', 'jit = off');
+$node->start;
+
+# Runs statements as a role; gives what psql printed, and what it complained of.
+sub run_as
+{
+	my ($role, $sql, @options) = @_;
+	my ($out, $err) = ('', '');
+	$node->psql('base', "SET SESSION AUTHORIZATION $role; $sql",
+		stdout => \$out, stderr => \$err, on_error_stop => 1, @options);
+	return ($out, $err);
+}
+
+#
+# The owner of a database, who is nothing else
+#
+$node->safe_psql('postgres', q{
+	CREATE ROLE base_owner LOGIN;
+	CREATE ROLE app LOGIN;
+	CREATE ROLE worker LOGIN;
+	CREATE DATABASE base OWNER base_owner;
+});
+my ($out, $err) = run_as('base_owner', q{
+	CREATE SCHEMA ext;
+	CREATE EXTENSION roaring64 SCHEMA ext;
+	CREATE SCHEMA app AUTHORIZATION base_owner;
+	GRANT USAGE ON SCHEMA ext TO app, worker;
+	GRANT USAGE, CREATE ON SCHEMA app TO app;
+	GRANT USAGE ON SCHEMA app TO worker;
+});
+is($err, '', 'the owner of a database creates the extension');
+($out, $err) = run_as('app', 'DROP EXTENSION roaring64');
+like($err, qr/must be owner of extension/, 'somebody else cannot drop it');
+is($node->safe_psql('base', q{
+	SELECT count(*) FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
+		AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64')
+	WHERE prosecdef OR NOT has_function_privilege('worker', p.oid, 'EXECUTE')}),
+	'0', 'no function borrows the rights of its owner, and all may call all');
+
+#
+# Everything, by a role that owns nothing but a few tables.  What a helper made
+# belongs to who had it made.
+#
+my $set_up = q{
+	SET search_path = app, ext;
+	SELECT roaring64_dedup_create('seen');
+	SELECT roaring64_dedup_create('recent', capacity => 1000, ascending => true);
+	SELECT roaring64_dedup_claim_bulk('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
+	SELECT roaring64_dedup_claim('recent', 'k', 4);
+	SELECT roaring64_delay_create('later', 10);
+	SELECT roaring64_delay_add('later', 1, 1, 1000);
+	CREATE TABLE inbox (queue text, id bigint);
+	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
+	CREATE TABLE facts (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));
+	INSERT INTO facts SELECT i % 10, i, i % 3 = 0 FROM generate_series(1, 1000) i;
+};
+($out, $err) = run_as('app', $set_up);
+is($err, '', 'an ordinary role makes sets, tables of delayed messages and triggers');
+is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WHERE relnamespace = 'app'::regnamespace}),
+	'app', 'and owns what they consist of');
+
+#
+# What each function needs.  As in the README: with these privileges the call
+# works, with any of them missing it is refused.
+#
+my @needs = (
+	[ q{SELECT roaring64_dedup_seen('seen', 'k', 1)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen('seen', 'k', '{1,9}'::bigint[])}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_count('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_export('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('seen', 'k', 5)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('seen', 'k', '{5,6}'::bigint[])}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_keys' ],
+	[ q{INSERT INTO inbox VALUES ('k', 7)}, 'INSERT ON inbox', 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_add('seen', 'k', '{8,5000000}'::bigint[])}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_forget('seen', 'k', '{1,4}'::bigint[])}, 'SELECT ON seen', 'SELECT, UPDATE, DELETE ON seen_claims', 'SELECT, UPDATE ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim_bulk('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
+	[ q{CALL roaring64_dedup_fold('seen')}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
+	[ q{CALL roaring64_dedup_fold('recent')}, 'SELECT ON recent', 'SELECT, DELETE ON recent_claims', 'SELECT, INSERT, UPDATE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_keys' ],
+	[ q{SELECT roaring64_delay_count('later')}, 'SELECT ON later' ],
+	[ q{SELECT roaring64_delay_add('later', 1, 2, 1000)}, 'SELECT, INSERT, UPDATE ON later' ],
+	[ q{SELECT * FROM roaring64_delay_take('later', 5000)}, 'SELECT, UPDATE, DELETE ON later' ],
+	[ q{SELECT roaring64_delay_cancel('later', 1, 1, 1000)}, 'SELECT, UPDATE, DELETE ON later' ],
+);
+
+# In a transaction that is taken back.
+sub with_privileges
+{
+	my ($call, @privileges) = @_;
+	my $grants = join '', map { "GRANT $_ TO worker;" } @privileges;
+	my ($out, $err) = ('', '');
+	$node->psql('base', "SET search_path = app, ext; BEGIN; SET LOCAL ROLE app; $grants SET LOCAL ROLE worker; $call; ROLLBACK",
+		stdout => \$out, stderr => \$err, on_error_stop => 1);
+	return $err;
+}
+
+# One for every single privilege.
+sub single
+{
+	return map { my ($what, $on) = split / ON /; map { "$_ ON $on" } split /, /, $what } @_;
+}
+
+for my $case (@needs)
+{
+	my ($call, @privileges) = @$case;
+	my @single = single(@privileges);
+	my @works_without;
+
+	is(with_privileges($call, @single), '', "$call works with " . join(', ', @privileges));
+	for my $missing (@single)
+	{
+		my $err = with_privileges($call, grep { $_ ne $missing } @single);
+		push @works_without, $missing . ($err ? ": $err" : '') if $err !~ /permission denied for table/;
+	}
+	is("@works_without", '', '... and needs each of them');
+}
+for my $call ("SELECT roaring64_dedup_drop('seen')", "SELECT roaring64_delay_drop('later')",
+	"CALL roaring64_migrate('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
+{
+	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
+	like($err, qr/permission denied|must be owner/, "$call is for the owner");
+}
+
+#
+# A hostile search_path
+#
+$node->safe_psql('base', q{
+	CREATE SCHEMA evil;
+	CREATE FUNCTION evil.refuse(what text DEFAULT 'something') RETURNS boolean LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'hostile % was used', what; END $$;
+
+	DO $do$
+	DECLARE
+		p record;
+		planted int := 0;
+	BEGIN
+		SET LOCAL search_path = pg_catalog;
+		-- built in, or ours, with the same name and arguments
+		FOR p IN SELECT oid, proname, pg_get_function_identity_arguments(oid) AS arguments,
+				pg_get_function_result(oid) AS result
+			FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND prokind IN ('f', 'a')
+		LOOP
+			BEGIN
+				EXECUTE format('CREATE FUNCTION evil.%I(%s) RETURNS %s LANGUAGE plpgsql AS %L', p.proname, p.arguments,
+					coalesce(p.result, 'boolean'), format('BEGIN PERFORM evil.refuse(%L); END', 'function ' || p.oid::regprocedure));
+				planted := planted + 1;
+			EXCEPTION WHEN OTHERS THEN
+				NULL;	-- arguments that only the server makes
+			END;
+		END LOOP;
+		FOR p IN SELECT oid, oprname, format_type(nullif(oprleft, 0), NULL) AS l, format_type(nullif(oprright, 0), NULL) AS r
+			FROM pg_operator WHERE oprnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace)
+		LOOP
+			BEGIN
+				EXECUTE format('CREATE FUNCTION evil.%I(%s) RETURNS boolean LANGUAGE plpgsql AS %L', 'operator_' || p.oid,
+					concat_ws(', ', p.l, p.r), format('BEGIN RETURN evil.refuse(%L); END', 'operator ' || p.oid::regoperator));
+				EXECUTE format('CREATE OPERATOR evil.%s (FUNCTION = evil.%I%s%s)', p.oprname, 'operator_' || p.oid,
+					', LEFTARG = ' || p.l, ', RIGHTARG = ' || p.r);
+				planted := planted + 1;
+			EXCEPTION WHEN OTHERS THEN
+				NULL;
+			END;
+		END LOOP;
+		FOR p IN SELECT typname, format_type(oid, NULL) AS type FROM pg_type
+			WHERE typnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND typtype IN ('b', 'r', 'm') AND typelem = 0
+		LOOP
+			BEGIN
+				EXECUTE format('CREATE DOMAIN evil.%I AS %s CHECK (evil.refuse(%L))', p.typname, p.type, 'type ' || p.typname);
+				planted := planted + 1;
+			EXCEPTION WHEN OTHERS THEN
+				NULL;
+			END;
+		END LOOP;
+		FOR p IN SELECT relname, string_agg(quote_ident(attname), ', ') AS columns
+			FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+			WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v')
+				AND attnum > 0 AND atttypid NOT IN ('anyarray'::regtype, 'pg_statistic[]'::regtype)
+			GROUP BY relname
+		LOOP
+			EXECUTE format('CREATE VIEW evil.%I AS SELECT %s FROM pg_catalog.%1$I WHERE evil.refuse(%3$L)',
+				p.relname, p.columns, 'table ' || p.relname);
+			planted := planted + 1;
+		END LOOP;
+		-- names that the statements of the helpers use themselves
+		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,sets_facts}'::text[]) AS n (name)
+		LOOP
+			EXECUTE format('CREATE VIEW evil.%I AS SELECT 1 AS id WHERE evil.refuse(%L)', p.name, 'table ' || p.name);
+		END LOOP;
+		IF planted < 3000 THEN
+			RAISE EXCEPTION 'only % objects were planted', planted;
+		END IF;
+	END $do$;
+	GRANT USAGE ON SCHEMA evil TO PUBLIC;
+	GRANT SELECT ON ALL TABLES IN SCHEMA evil TO PUBLIC;
+});
+
+# The traps are set: what is not qualified falls into them.
+my $path = 'SET search_path = evil, pg_catalog;';
+for my $bait ('SELECT 1 OPERATOR(evil.=) 1', 'SELECT 1 = 1', "SELECT 'a'::text = 'a'::text", 'SELECT count(*) FROM pg_catalog.pg_am',
+	'SELECT sum(1)', q{SELECT now()}, 'SELECT 1 FROM pg_class', q{SELECT 'a'::text || 'b'}, q{SELECT '{1}'::roaring64},
+	q{SELECT NULLIF('a'::pg_catalog.text, 'b')}, q{SELECT CASE 1::pg_catalog.oid WHEN 0 THEN 1 END},
+	q{SELECT '{1}'::ext.roaring64 | '{2}'::ext.roaring64}, q{SELECT roaring64_min('{1}'::ext.roaring64)})
+{
+	($out, $err) = run_as('app', "$path $bait");
+	like($err, qr/hostile .* was used|is not an aggregate function/, "trap: $bait");
+}
+
+# All statements name what they mean themselves.
+my @calls = (
+	q{SELECT ext.roaring64_dedup_create('app.a', capacity => 100, generations => 4, ascending => true);
+	  SELECT ext.roaring64_dedup_create('app.b', remember => '1 hour', layout => 'snowflake', fold_after => 1);
+	  SELECT ext.roaring64_dedup_create('app.c')},
+	(map { my $set = $_; map { s/SET/$set/gr }
+		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', 1), ext.roaring64_dedup_claim('app.SET', 'k', 1)},
+		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', '{1,2,3}'::bigint[]), ext.roaring64_dedup_claim('app.SET', 'k', '{2,3,4}'::bigint[])},
+		q{SELECT ext.roaring64_dedup_claim_bulk('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
+		q{SELECT ext.roaring64_dedup_seen('app.SET', 'k', '{1,99}'::bigint[]), ext.roaring64_dedup_count('app.SET', 'k'), ext.roaring64_dedup_is_empty('app.SET', 'k')},
+		q{SELECT ext.roaring64_dedup_export('app.SET', 'k'); SELECT * FROM ext.roaring64_dedup_stats('app.SET')},
+		q{CALL ext.roaring64_dedup_fold('app.SET'); CALL ext.roaring64_dedup_rotate('app.SET')},
+		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1), ext.roaring64_dedup_forget('app.SET', 'k', '{1,2,3}'::bigint[])},
+		q{SELECT ext.roaring64_dedup_load('app.SET', 'k', '{1,2,3,100,101}')},
+		q{BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT ext.roaring64_dedup_claim('app.SET', 'k', 50),
+		  ext.roaring64_dedup_claim('app.SET', 'k', '{51,52}'::bigint[]), ext.roaring64_dedup_claim_bulk('app.SET', 'k', '{53}'); COMMIT},
+		q{SELECT ext.roaring64_dedup_alter('app.SET', ascending => false, fold_after => 5)}
+	} 'a', 'b', 'c'),
+	q{SELECT ext.roaring64_dedup_add('app.c', 'k', 70), ext.roaring64_dedup_add('app.c', 'k', '{70,71}'::bigint[])},
+	# without the indexes that the quick way needs
+	q{ALTER TABLE app.c_claims ENABLE ROW LEVEL SECURITY; ALTER TABLE app.c_claims FORCE ROW LEVEL SECURITY;
+	  CREATE POLICY all_rows ON app.c_claims USING (true);
+	  SELECT ext.roaring64_dedup_claim('app.c', 'k', 80), ext.roaring64_dedup_seen('app.c', 'k', 80)},
+	q{CREATE TABLE app.mail (queue pg_catalog.text, id bigint);
+	  CREATE TRIGGER once BEFORE INSERT ON app.mail FOR EACH ROW EXECUTE FUNCTION ext.roaring64_dedup_trigger('c', 'queue', 'id');
+	  INSERT INTO app.mail VALUES ('x', 1), ('x', 2), ('x', 1)},
+	q{SELECT ext.roaring64_dedup_drop('app.a'), ext.roaring64_dedup_drop('app.b')},
+
+	q{SELECT ext.roaring64_delay_create('app.wait', 10)},
+	q{SELECT ext.roaring64_delay_add('app.wait', 1, 1, 1000::bigint), ext.roaring64_delay_add('app.wait', 1, 1, 1000::bigint),
+	  ext.roaring64_delay_add('app.wait', 1, 2, 1000::bigint), ext.roaring64_delay_add('app.wait', 2, 2, '2026-01-01 00:00:00+00'::pg_catalog.timestamptz)},
+	q{SELECT ext.roaring64_delay_add('app.wait', '{3,3,4}', '{1,2,3}', '{5000,5000,9000}'::bigint[]),
+	  ext.roaring64_delay_add('app.wait', '{3,3,4}', '{1,2,3}', '{5000,5000,9000}'::bigint[])},
+	q{SELECT ext.roaring64_delay_next_due('app.wait'), ext.roaring64_delay_count('app.wait'), ext.roaring64_delay_count('app.wait', 6000::bigint)},
+	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, 1000::bigint), ext.roaring64_delay_cancel('app.wait', 4)},
+	q{SELECT * FROM ext.roaring64_delay_take('app.wait', 6000::bigint, 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity'::pg_catalog.timestamptz)},
+	q{SELECT ext.roaring64_delay_drop('app.wait')},
+
+	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
+	q{CALL ext.roaring64_migrate('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
+	q{INSERT INTO app.facts VALUES (3, 5000, true), (77, 1, false); UPDATE app.facts SET done = true;
+	  DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 20},
+	q{CALL ext.roaring64_migrate('app.facts', 'sets')},
+	q{SELECT * FROM ext.roaring64_migrate_verify('app.sets')},
+	q{CALL ext.roaring64_migrate_finish('app.sets')},
+	q{INSERT INTO app.facts VALUES (3, 6000, true), (78, 1, false); UPDATE app.facts SET done = false WHERE id OPERATOR(pg_catalog.=) 6000;
+	  UPDATE app.facts SET who = 4 WHERE id OPERATOR(pg_catalog.=) 6000; DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 40},
+	q{CALL ext.roaring64_migrate_undo('app.sets')},
+	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL, PRIMARY KEY (who, id, at));
+	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false);
+	  ALTER TABLE app.dated DROP CONSTRAINT dated_pkey, ADD UNIQUE (who, id)},
+	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', drop_columns => '{done}', period_column => 'at')},
+	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); SELECT * FROM ext.roaring64_migrate_verify('app.months')},
+	q{CALL ext.roaring64_migrate_finish('app.months'); INSERT INTO app.dated VALUES (6, 6, '2031-01-01', true)},
+	q{CALL ext.roaring64_migrate_drop_old('app.months')},
+
+	# nothing of the type itself looks for names
+	q{CREATE TABLE app.s (k int, s ext.roaring64); INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint
+	  FROM pg_catalog.generate_series(1, 300) g; CREATE INDEX ON app.s USING gin (s); CREATE INDEX ON app.s (s); CREATE INDEX ON app.s USING hash (s);
+	  ANALYZE app.s; SET enable_seqscan = off; SELECT pg_catalog.count(*) FROM app.s WHERE s OPERATOR(ext.@>) 7::bigint;
+	  SELECT ext.roaring64_or_agg(s) FROM app.s GROUP BY s; SELECT x.k FROM app.s x, app.s y WHERE y.k::bigint OPERATOR(ext.<@) x.s LIMIT 1},
+);
+for my $call (@calls)
+{
+	($out, $err) = run_as('app', "SET client_min_messages = warning; $path $call");
+	is($err, '', "not led astray: " . ($call =~ s/\s+/ /gr));
+}
+# what was done under it is what should have been done
+is($node->safe_psql('base', q{SET search_path = app, ext;
+	SELECT roaring64_dedup_export('c', 'k'), roaring64_dedup_export('c', 'x'), (SELECT count(*) FROM mail),
+		(SELECT count(*) FROM facts), (SELECT count(*) FROM months)}),
+	'{1,2,3,4,5,6,7,50,51,52,53,70,71,80,100,101}|{1,2}|2|963|5', 'and did the right thing');
+
+# the writers of others, with the traps in their way
+($out, $err) = run_as('worker', "$path INSERT INTO app.facts VALUES (9, 9000, true)");
+is($err, '', 'one who was granted it still writes');
+
+$node->stop;
+done_testing();
