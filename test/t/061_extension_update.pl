@@ -1,0 +1,194 @@
+# 061_extension_update.pl
+#	  ALTER EXTENSION ... UPDATE, from every version that there is a script of.
+#
+# An update is a script, sql/roaring64--OLD--NEW.sql; the library is replaced
+# before it runs and serves both.  So each old version is installed by its own
+# script with the library as it is now, is used, and is updated; and then the
+# catalogs must say the same as after CREATE EXTENSION of the new version.
+#
+# What there is not yet is made up: a version after the last, whose script adds
+# a function, changes one, and gives another support function.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Only where the installation is a copy that we may write to.
+plan skip_all => 'needs an installation of its own: tools/private-server'
+  unless $ENV{ROARING64_PRIVATE_SERVER};
+
+chomp(my $sharedir = `pg_config --sharedir`);
+my $scripts = "$sharedir/extension";
+
+my ($default) = slurp_file("$scripts/roaring64.control") =~ /^default_version = '(.*)'$/m;
+my %installed;
+for my $script (glob "$scripts/roaring64--*.sql")
+{
+	$installed{$1} = $script if $script =~ /roaring64--([^-]+)\.sql$/;
+}
+my @versions = sort { version->parse("v$a") <=> version->parse("v$b") } keys %installed;
+my $made_up = 'made_up';
+ok(exists $installed{$default}, "there is a script of the default version, $default, of " . @versions);
+
+# The version after the last: its changes, and its whole script.
+my $changes = q{
+	CREATE FUNCTION roaring64_new_in_the_test(roaring64) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'roaring64_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	COMMENT ON FUNCTION roaring64_new_in_the_test(roaring64) IS 'how many elements';
+	CREATE OR REPLACE FUNCTION roaring64_min(roaring64) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'roaring64_min'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 7;
+	ALTER FUNCTION roaring64_max(roaring64) COST 8;
+	CREATE OPERATOR ~~~ (LEFTARG = roaring64, RIGHTARG = roaring64, FUNCTION = roaring64_overlaps,
+		COMMUTATOR = ~~~, RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+};
+append_to_file("$scripts/roaring64--$default--$made_up.sql", $changes);
+append_to_file("$scripts/roaring64--$made_up.sql", slurp_file($installed{$default}) . $changes);
+END
+{
+	unlink "$scripts/roaring64--$default--$made_up.sql", "$scripts/roaring64--$made_up.sql" if defined $scripts;
+}
+
+my $node = PostgreSQL::Test::Cluster->new('update');
+$node->init;
+$node->start;
+
+# All that the extension has, by name and with all that was said of it; no OID.
+my $catalog = q{
+	SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || ': ' || coalesce(
+		CASE d.classid
+			WHEN 'pg_proc'::regclass THEN (SELECT concat_ws(' ', prosrc, probin, prokind, provolatile, proisstrict, proparallel,
+				procost, prorows, prosupport::regproc, proleakproof, prosecdef, proretset, proacl, proconfig, proargmodes, proargnames,
+				pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) FROM pg_proc p WHERE oid = d.objid)
+				|| coalesce((SELECT concat_ws(' ', aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggmtransfn, aggtranstype::regtype, agginitval)
+					FROM pg_aggregate WHERE aggfnoid = d.objid), '')
+			WHEN 'pg_operator'::regclass THEN (SELECT concat_ws(' ', oprcode, oprcom::regoperator, oprnegate::regoperator, oprrest, oprjoin,
+				oprcanmerge, oprcanhash, oprresult::regtype) FROM pg_operator WHERE oid = d.objid)
+			WHEN 'pg_type'::regclass THEN (SELECT concat_ws(' ', typinput, typoutput, typreceive, typsend, typanalyze, typlen, typalign, typstorage,
+				typcategory, typispreferred) FROM pg_type WHERE oid = d.objid)
+			WHEN 'pg_cast'::regclass THEN (SELECT concat_ws(' ', castfunc::regprocedure, castcontext, castmethod) FROM pg_cast WHERE oid = d.objid)
+			WHEN 'pg_opclass'::regclass THEN (SELECT concat_ws(' ', opcdefault, opcintype::regtype, opckeytype::regtype,
+				(SELECT string_agg(concat_ws(' ', amopstrategy, amopopr::regoperator), ', ' ORDER BY amopstrategy, amopopr::regoperator::text)
+					FROM pg_amop WHERE amopfamily = opcfamily),
+				(SELECT string_agg(concat_ws(' ', amprocnum, amproc::regprocedure), ', ' ORDER BY amprocnum, amproc::regprocedure::text)
+					FROM pg_amproc WHERE amprocfamily = opcfamily)) FROM pg_opclass WHERE oid = d.objid)
+		END, '-') || ' COMMENT ' || coalesce(obj_description(d.objid, d.classid::regclass::name), '-')
+	FROM pg_depend d
+	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64')
+	ORDER BY 1
+};
+
+# Things that were made with an old version, and what they say.
+my $use = q{
+	CREATE TABLE sets (k int PRIMARY KEY, s roaring64);
+	INSERT INTO sets SELECT i, roaring64_agg(j) FROM generate_series(1, 100) i, generate_series(1::bigint, i) j GROUP BY i;
+	CREATE INDEX sets_gin ON sets USING gin (s gin_roaring64_ops (key = container));
+	CREATE INDEX sets_btree ON sets (s);
+	CREATE INDEX sets_min ON sets (roaring64_min(s));
+	CREATE VIEW of_sets AS SELECT k, s | 1000::bigint AS more, roaring64_max(s) AS max FROM sets WHERE s && '{5,6}';
+	CREATE FUNCTION in_sets(bigint) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM sets WHERE s @> $1; END;
+	SELECT roaring64_dedup_create('seen');
+	SELECT roaring64_delay_create('later');
+	SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series(1::bigint, 10) i;
+	CALL roaring64_dedup_fold('seen');
+	SELECT roaring64_dedup_claim('seen', 'k', 11);
+	SELECT roaring64_delay_add('later', 1, 1, 5000);
+	CREATE TABLE inbox (q text, id bigint);
+	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'q', 'id');
+	CREATE TABLE facts (who int, id bigint, PRIMARY KEY (who, id));
+	INSERT INTO facts SELECT i % 5, i FROM generate_series(1, 100) i;
+	CALL roaring64_migrate('facts', 'sets_of_facts', '{who}', 'id', '{"all": true}');
+	CALL roaring64_migrate_finish('sets_of_facts');
+};
+my $answers = q{
+	SET enable_seqscan = off;
+	SELECT (SELECT md5(string_agg(k || s::text, ',' ORDER BY k)) FROM sets), (SELECT count(*) FROM of_sets WHERE more @> 90::bigint),
+		(SELECT sum(max) FROM of_sets), in_sets(50), (SELECT k FROM sets WHERE s = '{1,2}'),
+		roaring64_dedup_count('seen', 'k'), roaring64_dedup_seen('seen', 'k', 5::bigint), roaring64_delay_count('later'), (SELECT count(*) FROM facts)
+};
+# Writing, which is taken back.
+my $write = q{
+	BEGIN;
+	INSERT INTO sets VALUES (1000, '{1,2,3,5000}');
+	INSERT INTO inbox VALUES ('k', 5), ('k', 500);
+	INSERT INTO facts VALUES (7, 7);
+	SELECT count(*), roaring64_dedup_claim('seen', 'k', '{11,12}'::bigint[]) FROM inbox;
+	SELECT * FROM roaring64_delay_take('later', 9000);
+	SELECT all_ FROM sets_of_facts AS s (who, all_) WHERE who = 7;
+	ROLLBACK;
+};
+
+# What a fresh one is like, by version.
+my %fresh;
+for my $version (@versions, $made_up)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+	$node->safe_psql('fresh', "CREATE EXTENSION roaring64 VERSION '$version'");
+	$fresh{$version} = $node->safe_psql('fresh', $catalog);
+	$node->safe_psql('postgres', 'DROP DATABASE fresh');
+}
+cmp_ok(scalar(split /\n/, $fresh{$default}), '>', 150, 'the catalogs are read');
+isnt($fresh{$made_up}, $fresh{$default}, 'the made up version is another');
+
+for my $old (@versions)
+{
+	for my $new ((grep { version->parse("v$_") > version->parse("v$old") } @versions), $made_up)
+	{
+		my $name = "$old to $new";
+
+		$node->safe_psql('postgres', 'CREATE DATABASE updated');
+		$node->safe_psql('updated', "CREATE EXTENSION roaring64 VERSION '$old'; $use");
+		my $before  = $node->safe_psql('updated', $answers);
+		my $written = $node->safe_psql('updated', $write);
+		is($before =~ tr/|//, 8, "$name: $old is used, which answers $before");
+
+		# a session that has used the old one goes on
+		my $session;
+		if (PostgreSQL::Test::BackgroundPsql->can('query_safe'))
+		{
+			$session = $node->background_psql('updated', on_error_stop => 1);
+			$session->query_safe($answers);
+		}
+
+		$node->safe_psql('updated', "ALTER EXTENSION roaring64 UPDATE TO '$new'");
+		is($node->safe_psql('updated', $catalog), $fresh{$new}, "$name: as if $new had been created");
+		is($node->safe_psql('updated', $answers), $before, "$name: what there was answers as before");
+		is($node->safe_psql('updated', $write), $written, "$name: and is written to as before");
+		if ($session)
+		{
+			is($session->query_safe($answers) =~ s/\A\s+|\s+\z//gr, $before, "$name: in a session from before");
+			$session->quit;
+		}
+
+		# moved, dumped, restored
+		$node->safe_psql('updated', 'CREATE SCHEMA elsewhere; ALTER EXTENSION roaring64 SET SCHEMA elsewhere');
+		is($node->safe_psql('updated', "SET search_path = public, elsewhere; $answers"), $before, "$name: moved to another schema");
+		$node->safe_psql('updated', 'ALTER EXTENSION roaring64 SET SCHEMA public');
+		my $dump = "$PostgreSQL::Test::Utils::tmp_check/updated.dump";
+		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('updated') ], "$name: dumped");
+		$node->safe_psql('postgres', 'CREATE DATABASE restored');
+		$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], "$name: restored");
+		is($node->safe_psql('restored', $answers), $before, "$name: and the same");
+		is($node->safe_psql('restored', $write), $written, "$name: and is written to as before");
+
+		# gone, and back
+		my (undef, undef, $error) = $node->psql('restored', 'DROP EXTENSION roaring64');
+		like($error, qr/other objects depend on it/, "$name: is not dropped while it is used");
+		$node->safe_psql('restored', "DROP EXTENSION roaring64 CASCADE; CREATE EXTENSION roaring64 VERSION '$new'");
+		is($node->safe_psql('restored', $catalog), $fresh{$new}, "$name: dropped and created again");
+		$node->safe_psql('postgres', 'DROP DATABASE restored');
+		$node->safe_psql('postgres', 'DROP DATABASE updated');
+	}
+}
+
+# Every version leads to the default one.
+is($node->safe_psql('postgres', qq{SELECT string_agg(source, ' ') FROM pg_extension_update_paths('roaring64')
+	WHERE target = '$default' AND path IS NULL AND source <> '$made_up'}), '', "every version can be updated to $default");
+
+$node->stop;
+done_testing();
