@@ -32,8 +32,6 @@ trap 'exit 143' TERM HUP
 # stop_server, with PGHOST and the like set for its clients.
 start_server()
 {
-	local status
-
 	coproc SERVER {
 		exec tools/private-server "$@" \
 			bash -c 'echo "$PGHOST $PGPORT"; exec cat >/dev/null'

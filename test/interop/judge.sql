@@ -1,0 +1,22 @@
+-- judge.sql
+--	  Reads what another implementation wrote.
+--
+-- Variables: folder, ending: the files; names: a folder with a file of each
+-- set's name.  Prints a line for every set that is not as it must be, and last
+-- how many are and are not, and how many of them had other bytes than ours.
+
+CREATE TEMP TABLE verdicts AS
+SELECT name, bytes <> members::bytea AS rewritten,
+	CASE
+		WHEN bytes IS NULL THEN 'was not written'
+		WHEN refused IS NOT NULL THEN 'is refused: ' || refused
+		WHEN bytes::roaring64 <> members THEN 'is another set'
+	END AS wrong
+FROM pg_ls_dir(:'names') AS name JOIN sets USING (name),
+	pg_read_binary_file(:'folder' || '/' || name || :'ending', 0, 1000000000, true) AS bytes,
+	roaring64_check(bytes) AS refused;
+
+SELECT name, wrong FROM verdicts WHERE wrong IS NOT NULL ORDER BY name;
+SELECT count(*) FILTER (WHERE wrong IS NULL), count(*) FILTER (WHERE wrong IS NOT NULL),
+	'(' || count(*) FILTER (WHERE rewritten) || ' in other bytes)'
+FROM verdicts;
