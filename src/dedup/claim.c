@@ -81,6 +81,19 @@ dedup_claim(DedupSet *set, Datum key, int64 id)
 	return answer;
 }
 
+/* Whether the id is a duplicate, if that can be told without SPI. */
+static bool
+is_known_duplicate(FunctionCallInfo fcinfo)
+{
+	DedupSet   *set;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return false;
+	set = dedup_known(PG_GETARG_OID(0));
+	return set != NULL &&
+		dedup_is_duplicate(set, dedup_key(fcinfo), PG_GETARG_INT64(2));
+}
+
 /*
  * roaring64_dedup_claim(regclass, key text, id bigint) returns boolean: true
  * if the id is new, and is remembered from now on if the transaction commits;
@@ -95,6 +108,8 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 
 	dedup_not_null(fcinfo, 2, "id");
 	dedup_writable("roaring64_dedup_claim()");
+	if (is_known_duplicate(fcinfo))
+		PG_RETURN_BOOL(false);
 	dedup_connect();
 	answer = dedup_claim(dedup_open(fcinfo), dedup_key(fcinfo),
 						 PG_GETARG_INT64(2));

@@ -109,6 +109,7 @@ typedef struct DedupSet
 	Oid			claims_index;	/* for dedup_scan, or InvalidOid */
 	Oid			chunks_index;
 	AttrNumber	members;		/* the column of the chunks */
+	bool		row_security;	/* on claims or chunks */
 	bool		by_count;		/* the window is so many ids, */
 	bool		by_time;		/* or so long; else for ever */
 	bool		ascending;		/* ids ascend with time */
@@ -135,6 +136,7 @@ extern void dedup_not_null(FunctionCallInfo fcinfo, int argno,
 						   const char *what);
 extern DedupSet *dedup_open(FunctionCallInfo fcinfo);
 extern DedupSet *dedup_open_relation(Oid relid);
+extern DedupSet *dedup_known(Oid relid);
 extern Datum dedup_key(FunctionCallInfo fcinfo);
 extern void dedup_connect(void);
 extern int64 *dedup_batch(FunctionCallInfo fcinfo, int *n);
@@ -165,6 +167,7 @@ extern bool dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place,
 
 /* look.c */
 extern DedupAnswer dedup_look(DedupSet *set, Datum key, int64 id);
+extern bool dedup_is_duplicate(DedupSet *set, Datum key, int64 id);
 extern DedupAnswer dedup_look_again(DedupSet *set, Datum key, int64 id);
 
 /*
@@ -197,12 +200,15 @@ extern void dedup_rotate_key(DedupSet *set, Datum key);
 
 /*
  * move.c: moves claims that the portal lists, as rows (place, key), until
- * there are so many or the list ends; returns how many were listed.  Those of
- * keys whose lock FOLD cannot be had stay.  And all claims of a key, which the
+ * there are so many or the list ends; false if it has ended.  Those of keys
+ * whose lock FOLD cannot be had stay.  And all claims of a key, which the
  * caller has locked ALONE.
+ *
+ * A list that has ended is closed before the transaction ends: if it lived on,
+ * the server would make all of it once more, to keep it.
  */
 #define DEDUP_MOVED_AT_ONCE 65536	/* by one statement */
-extern int64 dedup_move(DedupSet *set, Portal list, int64 most);
+extern bool dedup_move(DedupSet *set, Portal list, int64 most);
 extern void dedup_move_key(DedupSet *set, Datum key);
 
 /* reclaim.c */

@@ -55,12 +55,12 @@ close_list(Portal portal)
 	SPI_cursor_close(portal);
 }
 
-/* One step: false if there was nothing left, or somebody else folds. */
+/* One step: false if nothing is left, or somebody else folds. */
 static bool
 fold_step(DedupSet *set, Portal portal, int64 most, bool *busy)
 {
 	*busy = !dedup_try_lock_set(set);
-	return !*busy && dedup_move(set, portal, most) > 0;
+	return !*busy && dedup_move(set, portal, most);
 }
 
 static void

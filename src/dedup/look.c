@@ -113,6 +113,19 @@ is_too_old(DedupSet *set, Datum key, int64 id, Reading reading)
 	return read_forgotten(set, key, reading, &forgotten) && id <= forgotten;
 }
 
+static bool
+scan_latest(const DedupSet *set, Datum key, int64 id, int64 place,
+			bool claims)
+{
+	bool		found;
+
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetLatestSnapshot());
+	found = dedup_scan(set, key, id, place, claims);
+	PopActiveSnapshot();
+	return found;
+}
+
 /* Whether an id is in the claims, if asked, or the chunks, by a snapshot. */
 static bool
 is_remembered(DedupSet *set, Datum key, int64 id, bool claims,
@@ -121,20 +134,11 @@ is_remembered(DedupSet *set, Datum key, int64 id, bool claims,
 	int64		place = dedup_place(set, id);
 	Datum		chunk = Int64GetDatum(dedup_chunk(set, place));
 	Datum		values[3] = {key, Int64GetDatum(id), chunk};
-	bool		found;
 
-	if (reading != TRANSACTIONS && dedup_may_scan(set))
-	{
-		if (reading == LATEST)
-		{
-			CommandCounterIncrement();
-			PushActiveSnapshot(GetLatestSnapshot());
-		}
-		found = dedup_scan(set, key, id, place, claims);
-		if (reading == LATEST)
-			PopActiveSnapshot();
-		return found;
-	}
+	if (reading == LATEST && dedup_may_scan(set))
+		return scan_latest(set, key, id, place, claims);
+	if (reading == CALLERS && dedup_may_scan(set))
+		return dedup_scan(set, key, id, place, claims);
 	if (!claims)
 		values[1] = chunk;
 	look(set, claims ? DEDUP_LOOK : DEDUP_LOOK_CHUNK, values, reading);
@@ -161,6 +165,17 @@ dedup_look(DedupSet *set, Datum key, int64 id)
 		look_for(set, key, id, TRANSACTIONS) != DEDUP_DUPLICATE)
 		dedup_serialization_failure();
 	return answer;
+}
+
+/*
+ * Whether an id is found to be a duplicate without SPI, which most are.  If
+ * not, dedup_look has to say what it is.
+ */
+bool
+dedup_is_duplicate(DedupSet *set, Datum key, int64 id)
+{
+	return !IsolationUsesXactSnapshot() && dedup_may_scan(set) &&
+		scan_latest(set, key, id, dedup_place(set, id), true);
 }
 
 /* What an id is for a statement that claims nothing. */

@@ -392,7 +392,7 @@ end_move(Move *move)
 }
 
 /* See dedup.h. */
-int64
+bool
 dedup_move(DedupSet *set, Portal list, int64 most)
 {
 	Move	   *move = begin_move(set);
@@ -410,7 +410,7 @@ dedup_move(DedupSet *set, Portal list, int64 most)
 	} while (n == DEDUP_MOVED_AT_ONCE && listed < most);
 	end_move(move);
 	MemoryContextSwitchTo(oldcontext);
-	return listed;
+	return n == DEDUP_MOVED_AT_ONCE;
 }
 
 /* See dedup.h. */

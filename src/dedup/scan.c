@@ -70,6 +70,16 @@ find_index(Oid relid, const char *number)
 	return result;
 }
 
+static bool
+has_row_security(Oid relid)
+{
+	Relation	table = table_open(relid, AccessShareLock);
+	bool		result = table->rd_rel->relrowsecurity;
+
+	table_close(table, NoLock);
+	return result;
+}
+
 /* What is to be known of a set's indexes; part of opening it. */
 void
 dedup_find_indexes(DedupSet *set)
@@ -79,14 +89,19 @@ dedup_find_indexes(DedupSet *set)
 	set->claims_index = find_index(set->owner.tables[DEDUP_CLAIMS], "id");
 	set->chunks_index = find_index(chunks, "chunk");
 	set->members = get_attnum(chunks, "members");
+	set->row_security = has_row_security(set->owner.tables[DEDUP_CLAIMS]) ||
+		has_row_security(chunks);
 }
 
 /* Whether the user may read all of a table. */
 static bool
-may_read(Oid relid)
+may_read(const DedupSet *set, int table)
 {
+	Oid			relid = set->owner.tables[table];
+
 	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
-		check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+		(!set->row_security ||
+		 check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED);
 }
 
 /* Whether dedup_scan may be used by this user. */
@@ -94,8 +109,7 @@ bool
 dedup_may_scan(const DedupSet *set)
 {
 	return OidIsValid(set->claims_index) && OidIsValid(set->chunks_index) &&
-		may_read(set->owner.tables[DEDUP_CLAIMS]) &&
-		may_read(set->owner.tables[DEDUP_CHUNKS]);
+		may_read(set, DEDUP_CLAIMS) && may_read(set, DEDUP_CHUNKS);
 }
 
 /*
@@ -106,7 +120,8 @@ static bool
 scan(Oid relid, Oid indexid, Datum key, int64 number, const DedupSet *set,
 	 bool (*check) (const DedupSet *, TupleTableSlot *, int64), int64 place)
 {
-	Relation	table = table_open(relid, AccessShareLock);
+	/* whoever knows the set has locked its tables */
+	Relation	table = table_open(relid, NoLock);
 	Relation	index = index_open(indexid, AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	ScanKeyData keys[2];

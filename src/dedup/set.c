@@ -360,6 +360,13 @@ dedup_open_relation(Oid relid)
 	return (DedupSet *) state_owner(&dedup_kind, relid);
 }
 
+/* The same if the session knows it already, else NULL; without SPI. */
+DedupSet *
+dedup_known(Oid relid)
+{
+	return (DedupSet *) state_known_owner(&dedup_kind, relid);
+}
+
 /* Reports an argument that is NULL. */
 void
 dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)

@@ -161,9 +161,9 @@ lock_tables(StateOwner *owner)
 		LockRelationOid(owner->tables[i], AccessShareLock);
 }
 
-/* See plans.h. */
-StateOwner *
-state_owner(const StateKind *kind, Oid relid)
+/* The entry of an owner; with HASH_FIND NULL if there is none. */
+static OwnerEntry *
+find_entry(const StateKind *kind, Oid relid, HASHACTION action)
 {
 	OwnerKey	key;
 	OwnerEntry *entry;
@@ -175,9 +175,30 @@ state_owner(const StateKind *kind, Oid relid)
 	memset(&key, 0, sizeof(key));
 	key.kind = kind;
 	key.relid = relid;
-	entry = hash_search(owners, &key, HASH_ENTER, &found);
-	if (!found)
+	entry = hash_search(owners, &key, action, &found);
+	if (entry != NULL && !found)
 		entry->owner = NULL;
+	return entry;
+}
+
+/* See plans.h. */
+StateOwner *
+state_known_owner(const StateKind *kind, Oid relid)
+{
+	OwnerEntry *entry = find_entry(kind, relid, HASH_FIND);
+	StateOwner *owner = entry != NULL ? entry->owner : NULL;
+
+	if (owner == NULL)
+		return NULL;
+	lock_tables(owner);
+	return owner->complete && !owner->stale ? owner : NULL;
+}
+
+/* See plans.h. */
+StateOwner *
+state_owner(const StateKind *kind, Oid relid)
+{
+	OwnerEntry *entry = find_entry(kind, relid, HASH_ENTER);
 
 	for (;;)
 	{

@@ -75,6 +75,12 @@ typedef struct StateOwner
  */
 extern StateOwner *state_owner(const StateKind *kind, Oid relid);
 
+/*
+ * The same if the session knows the owner already; else NULL.  Needs no SPI,
+ * and nor does what calls it if it runs no statement.
+ */
+extern StateOwner *state_known_owner(const StateKind *kind, Oid relid);
+
 /* The quoted and qualified name of one of its tables, palloc'd. */
 extern const char *state_table_name(StateOwner *owner, int table);
 
