@@ -20,8 +20,11 @@
  * when they take half as many bytes as the set does.  Each merge then makes
  * the set grow by a fixed share, so that all merges together cost a few copies
  * of the result, while the values take less memory than the result does.
+ *
+ * Room for the first few only, as there can be an accumulator for each of many
+ * groups.
  */
-#define FIRST_ROOM	64
+#define FIRST_ROOM	8
 #define BATCH		(1024 * 1024)
 
 /* Containers with more values than this go to a cell. */
