@@ -24,6 +24,27 @@ FROM data_sets, LATERAL (VALUES
 WHERE name <> 'dense'
 ORDER BY a;
 
+/*
+ * Building many sets at once, one for each group of a hash table: a tenth as
+ * many groups as ids.
+ */
+INSERT INTO statements (workload, data, system, query, check_query, setup)
+SELECT 'build a set for each group', name, w.system,
+	format('SELECT %s FROM (SELECT %s AS s FROM %I GROUP BY hashint8(id) %% %s) groups',
+		w.result, w.expression, 'stream ' || name, :stream / 10),
+	format('SELECT %s FROM (SELECT %s AS s FROM %I GROUP BY hashint8(id) %% %s) groups',
+		w.check_result, w.expression, 'stream ' || name, :stream / 10),
+	'SELECT set_config(''enable_sort'', ''off'', true)'
+FROM data_sets, LATERAL (VALUES
+	('roaring64', 'sum(octet_length(s::bytea))', 'sum(roaring64_cardinality(s))',
+		'roaring64_agg(id)'),
+	('floor', 'sum(s)', 'sum(s)', 'count(id)'),
+	('peer', 'sum(octet_length(s::bytea))', 'sum(rb64_cardinality(s))',
+		'rb64_build_agg(id)'))
+	w (system, result, check_result, expression)
+WHERE name IN ('snowflake', 'sequential')
+ORDER BY a;
+
 INSERT INTO statements (workload, data, system, query)
 SELECT 'count distinct ids', name, w.system,
 	format('SELECT %s FROM %I', w.expression, 'stream ' || name)

@@ -5,7 +5,8 @@
  * To be run last, as the row table is changed.  Every UPDATE finds a copy that
  * has just been made.
  */
-CREATE TABLE changed_roaring64 (LIKE users_roaring64 INCLUDING STORAGE);
+CREATE TABLE changed_roaring64 (set int, s roaring64);
+ALTER TABLE changed_roaring64 ALTER s SET STORAGE EXTERNAL;
 CREATE TABLE changed_array (set int, s bigint[]);
 \if :peer
 CREATE TABLE changed_peer (set int, s roaringbitmap64);
