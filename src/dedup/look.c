@@ -311,8 +311,9 @@ look_into_claims(const int64 *ids, int n, bool *found)
 }
 
 /*
- * Notes which of the ids are remembered, by a snapshot.  First claims, then chunks: an id that fold moves from the ones to
- * the others meanwhile is found in one of them.
+ * Notes which of the ids are remembered, by a snapshot.  First claims, then
+ * chunks: an id that fold moves from the ones to the others meanwhile is found
+ * in one of them.
  */
 static void
 find_batch(DedupSet *set, Datum key, const int64 *ids, int n, bool claims,

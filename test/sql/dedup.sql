@@ -192,6 +192,16 @@ SELECT roaring64_dedup_forget('flakes', 'k', array_agg(id)) FROM ids;
 SELECT roaring64_dedup_is_empty('flakes', 'k');
 
 --
+-- A chunk so large, and out of line, that a look reads only parts of it
+--
+SELECT roaring64_dedup_create('large', chunk_bits => 24);
+CREATE TABLE scattered AS SELECT DISTINCT hashint8(i)::bigint & 16777215 AS id FROM generate_series(1::bigint, 60000) AS i;
+SELECT roaring64_dedup_load('large', 'k', roaring64_agg(id)) = count(*) AS loaded FROM scattered;
+SELECT count(*), sum(pg_column_size(members)) BETWEEN 100000 AND 130000 AS large FROM large_chunks;
+SELECT count(*) FILTER (WHERE roaring64_dedup_claim('large', 'k', id)) AS new, count(*) FILTER (WHERE roaring64_dedup_seen('large', 'k', id)) = count(*) AS seen FROM scattered;
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('large', 'k', id)) AS wrong FROM (SELECT id + 1 AS id FROM scattered EXCEPT SELECT id FROM scattered) AS absent;
+
+--
 -- Fold now and then inside claims
 --
 SELECT roaring64_dedup_create('eager', fold_after => 1);
