@@ -46,7 +46,7 @@ value(q{
 	CREATE EXTENSION roaring64;
 	CREATE TABLE operations (kind text);
 
-	SELECT roaring64_dedup_create('seen', chunk_bits => 12);
+	SELECT roaring64_dedup_create('seen', chunk_bits => 8);
 	CREATE TABLE messages (id bigint);
 	CREATE FUNCTION process(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
