@@ -46,7 +46,7 @@ value(q{
 	CREATE EXTENSION roaring64;
 	CREATE TABLE operations (kind text);
 
-	SELECT roaring64_dedup_create('seen', chunk_bits => 12);
+	SELECT roaring64_dedup_create('seen', chunk_bits => 8);
 	CREATE TABLE messages (id bigint);
 	CREATE FUNCTION process(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
@@ -72,18 +72,20 @@ value(q{
 });
 
 #
-# What is done
+# What is done.  Each round has ids of its own, some of which are claimed again
+# and again, and most of which are in chunks of their own, so that a fold takes
+# its time.
 #
 my %scripts = (
 	claim => q{
-\set n random(1, 30)
-\set first random(1, 20000)
+\set n random(1, 300)
+\set first :base + random(1, 2000)
 \set one random(1, 4)
 BEGIN;
 \if :one > 1
 SELECT process(ARRAY[:first]::bigint[]);
 \else
-SELECT process((SELECT array_agg((:first + i * 7)::bigint) FROM generate_series(1, :n) AS i));
+SELECT process((SELECT array_agg((:first + i * 97)::bigint) FROM generate_series(1, :n) AS i));
 \endif
 INSERT INTO operations VALUES ('claim');
 COMMIT;
@@ -201,6 +203,7 @@ for my $round (1 .. $kills)
 		start_program('migrations', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/migrations.sql"),
 		start_program('folds', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/folds.sql"),
 		start_program('bench', 'pgbench', '-n', '-c', '6', '-j', '2', '-T', '600', '--random-seed', $seed + $round, '--max-tries', '50',
+			'-D', 'base=' . 100_000 * $round,
 			map { ('-f', "$dir/$_.bench") } sort keys %scripts));
 
 	# at no particular moment after there was something of each kind
