@@ -7,7 +7,7 @@
 # Then the index of the claims, which was made for many, is made anew for few;
 # but not while a transaction uses it, nor does anybody wait for that.
 #
-# $ROARING64_TEST_CALLS says how many batches there are; 4,000 if not given.
+# $ROARING64_TEST_BATCHES says how many batches there are; 4,000 if not given.
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,7 +18,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $calls = $ENV{ROARING64_TEST_CALLS} || 4000;
+my $calls = $ENV{ROARING64_TEST_BATCHES} || 4000;
 my $sessions = 16;
 my $ids = 10000;
 
