@@ -243,6 +243,7 @@ sub cpu_of
 	return ($out =~ /cpu ([\d.]+)/ ? $1 : die("no time for $query: $err"), $err);
 }
 
+my $measured = 0;
 for my $name (sort keys %queries)
 {
 	my $prepare = $name =~ /pending/ ? 'INSERT INTO pending TABLE found' : 'SELECT';
@@ -252,7 +253,13 @@ for my $name (sort keys %queries)
 	my $some;
 
 	is($err, '', "$name: there is nothing wrong with the query");
-	cmp_ok($all, '>=', 0.06, "$name: it takes long enough to tell") or next;
+	# processor time is counted in hundredths of a second
+	if ($all < 0.06)
+	{
+		note("$name: done too soon to tell, after $all s");
+		next;
+	}
+	$measured++;
 	value($prepare);
 	($some, $err) = cpu_of($queries{$name}, 1 + int($all * 1000 / 3));
 	like($err, qr/canceling statement due to statement timeout/, "$name: it is cancelled");
@@ -260,6 +267,7 @@ for my $name (sort keys %queries)
 	cmp_ok(time - $start, '<', $grace, "$name: in time");
 	note("$name: $all s, cancelled $some s");
 }
+cmp_ok($measured, '>=', 10, 'most queries take long enough to tell');
 
 # In parallel, where what workers have made is put together: how much of the
 # time that takes is not known, so here it is the error and the next answer.
