@@ -312,7 +312,7 @@ sub cancel_often
 	my $cancelled = 0;
 	my @wrong;
 
-	for (my $ms = 4; $ms < 600_000; $ms *= 2)
+	for (my $ms = 1; $ms < 600_000; $ms *= 2)
 	{
 		my $start = time;
 		# a timeout that strikes when all is done is an error of what comes next
@@ -335,7 +335,7 @@ sub cancel_often
 		$cancelled++;
 	}
 	is(join('; ', @wrong), '', "$name: cancelled, and nothing has happened");
-	cmp_ok($cancelled, '>=', 2, "$name: more than once");
+	cmp_ok($cancelled, '>=', 1, "$name: once at least");
 	note("$name: cancelled $cancelled times");
 	return;
 }
