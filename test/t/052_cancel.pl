@@ -164,7 +164,7 @@ for my $name (sort keys %calls)
 {
 	my $call = $calls{$name};
 	my $declared = join ' ', map { "$_ $variables{$_};" } grep { $call =~ /\b$_\b/ } sort keys %variables;
-	my $block = "SET roaring64.output_format = array; SET statement_timeout = '%dms'; DO \$do\$ DECLARE $declared ignored boolean; n bigint := 0;
+	my $block = "SET roaring64.output_format = 'array'; SET statement_timeout = '%dms'; DO \$do\$ DECLARE $declared ignored boolean; n bigint := 0;
 BEGIN LOOP
 ignored := ($call) IS NULL;
 n := n + 1;
