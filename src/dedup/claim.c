@@ -142,9 +142,9 @@ sort_batch(Batch *batch)
 		sorted[i] = (BatchId) {batch->given[i], i};
 	qsort(sorted, n, sizeof(BatchId), compare_batch_ids);
 
-	batch->ids = palloc(sizeof(int64) * Max(n, 1));
-	batch->first = palloc(sizeof(int) * Max(n, 1));
-	batch->answers = palloc(sizeof(DedupAnswer) * Max(n, 1));
+	batch->ids = palloc(sizeof(int64) * n);
+	batch->first = palloc(sizeof(int) * n);
+	batch->answers = palloc(sizeof(DedupAnswer) * n);
 	batch->n = 0;
 	for (int i = 0; i < n; i++)
 	{
@@ -176,7 +176,7 @@ keep_new(Batch *batch)
 static int64 *
 in_order(const Batch *batch)
 {
-	bool	   *is_new = palloc0(Max(batch->ngiven, 1));
+	bool	   *is_new = palloc0(batch->ngiven);
 	int64	   *ids = palloc(sizeof(int64) * Max(batch->n, 1));
 	int			n = 0;
 
@@ -283,8 +283,6 @@ claim_batch(DedupSet *set, Datum key, Batch *batch)
 static void
 claim_bulk(DedupSet *set, Datum key, Batch *batch)
 {
-	if (batch->n == 0)
-		return;
 	dedup_lock(set, key, DEDUP_LOCK_ALONE);
 	dedup_move_key(set, key);
 	dedup_look_batch(set, key, batch->ids, batch->n, true, batch->answers);

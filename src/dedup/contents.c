@@ -65,8 +65,8 @@ static Datum
 answer_array(const int64 *ids, int n, const int64 *sorted, int nsorted,
 			 const DedupAnswer *answers)
 {
-	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
-	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+	Datum	   *values = palloc(sizeof(Datum) * n);
+	bool	   *nulls = palloc(sizeof(bool) * n);
 	int			lower = 1;
 
 	for (int i = 0; i < n; i++)
@@ -78,8 +78,6 @@ answer_array(const int64 *ids, int n, const int64 *sorted, int nsorted,
 		values[i] = BoolGetDatum(answer == DEDUP_DUPLICATE);
 		nulls[i] = answer == DEDUP_TOO_OLD;
 	}
-	if (n == 0)
-		return PointerGetDatum(construct_empty_array(BOOLOID));
 	return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower,
 											  BOOLOID, 1, true,
 											  TYPALIGN_CHAR));
@@ -96,8 +94,8 @@ roaring64_dedup_seen_batch(PG_FUNCTION_ARGS)
 	MemoryContext context = CurrentMemoryContext;
 	int			n;
 	int64	   *ids = dedup_batch(fcinfo, &n);
-	int64	   *sorted = palloc(sizeof(int64) * Max(n, 1));
-	DedupAnswer *answers = palloc(sizeof(DedupAnswer) * Max(n, 1));
+	int64	   *sorted = palloc(sizeof(int64) * n);
+	DedupAnswer *answers = palloc(sizeof(DedupAnswer) * n);
 	int			nsorted;
 	Datum		result;
 

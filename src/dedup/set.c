@@ -393,7 +393,7 @@ dedup_key(FunctionCallInfo fcinfo)
 	return PointerGetDatum(PG_GETARG_TEXT_PP(1));
 }
 
-/* The ids that are argument 2, palloc'd. */
+/* The ids that are argument 2, at least one, palloc'd. */
 int64 *
 dedup_batch(FunctionCallInfo fcinfo, int *n)
 {
@@ -401,6 +401,11 @@ dedup_batch(FunctionCallInfo fcinfo, int *n)
 
 	dedup_not_null(fcinfo, 2, "array of ids");
 	ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2), n);
+	if (*n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("array of ids must not be empty"),
+				 errhint("Call the function only if there are ids.")));
 	if (*n > DEDUP_MAX_BATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
