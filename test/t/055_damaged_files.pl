@@ -165,13 +165,14 @@ for my $table (@tables)
 }
 
 # Bytes that are read as foreign ones are refused as such; a shift can go past
-# the last bigint, and a result be too large.
+# the last bigint, and a result be too large.  The server has no error code of
+# its own for a compression method that there is not.
 is( value(q{
 	SELECT stored, k, expression, outcome FROM outcomes
 	WHERE outcome <> 'answered' AND outcome !~ '^XX001'
 		AND NOT (outcome ~ '^22P03' AND expression ~ 's::bytea::roaring64')
 		AND NOT (outcome ~ '^22003' AND expression ~ 'roaring64_shift')
-		AND outcome !~ '^54000'
+		AND outcome !~ '^54000|^XX000 invalid compression method id'
 	ORDER BY 1, 2, 3 LIMIT 20}),
 	'', 'all is answered or reported');
 diag("seed $seed: " . join '; ', map { s/\|/, /gr } split /\n/, value(q{
@@ -192,9 +193,9 @@ for my $table (@tables)
 		"SELECT roaring64_or_agg(s) FROM $table", "COPY $table TO '/dev/null'",
 		"COPY $table TO '/dev/null' (FORMAT binary)")
 	{
-		my ($status, $out, $err) = $node->psql('postgres', "\\o /dev/null\n\\set VERBOSITY sqlstate\n$statement");
+		my ($status, $out, $err) = $node->psql('postgres', "\\o /dev/null\n\\set VERBOSITY verbose\n$statement");
 
-		like($err, qr/^(?:psql:<stdin>:\d+: ERROR:  (?:XX001|54000))?$/, "$statement: done or reported");
+		like($err, qr/^(?:psql:<stdin>:\d+: ERROR:  (?:XX001|54000|XX000: invalid compression method id)\b.*)?$/s, "$statement: done or reported");
 	}
 }
 is(value('SELECT count(*) FROM intact WHERE roaring64_check(s::bytea) IS NULL'), value('SELECT count(*) FROM intact'),
