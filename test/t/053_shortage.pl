@@ -98,6 +98,7 @@ sub try_with_more
 		# what has to be loaded to ask is loaded before
 		my ($status, $out, $err) = $node->psql('postgres', qq{
 			\\set VERBOSITY verbose
+			LOAD 'roaring64';
 			$state;
 			SELECT pg_backend_pid() AS pid, trunc($mb * 1048576 + CASE WHEN '$what' = 'as'
 				THEN split_part(pg_read_file('/proc/self/statm'), ' ', 1)::numeric * 4096 ELSE 0 END) AS bytes \\gset
