@@ -4,9 +4,14 @@
  *	  Writing ids into the chunks of a dedup set, and erasing them.
  *
  * The ids are made one set, which sorts them, and that is cut into chunks.
- * The chunks that there are already come locked, in order; what is new is
- * merged into them by the engine, and all go back in one statement.  Batches
- * of chunks are bounded in number and bytes, since they travel as arrays.
+ * They are read, changed and written back one after the other, in order, so
+ * that no two who do this deadlock.  A chunk is read without locking it, and
+ * written if it is still the version that was read.  If somebody has written
+ * another meanwhile, it is locked and read again.
+ *
+ * Each statement names one chunk: given many in an array, the server would
+ * plan for how many rows the table had when the statement was prepared, and
+ * that may be by reading all of a key's.
  *
  * src/dedup/chunks.c
  *
@@ -14,38 +19,39 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "dedup/dedup.h"
 #include "state/statement.h"
 
-#define CHUNKS_AT_ONCE	4096
-#define BYTES_AT_ONCE	(64 * 1024 * 1024)
+/* How often a chunk that is neither found nor inserted is tried again. */
+#define MOST_TRIES	10
 
-/* A chunk to be written. */
-typedef struct Chunk
+/* The parameters of the statements, from 0; they have the first so many. */
+enum
 {
-	int64		chunk;
-	r64_set		change;			/* what to add or to erase */
-	bool		exists;			/* there is a row for it */
-	int64		ids;			/* in it, when done */
-	Datum		members;		/* when done; 0 if nothing changes */
-} Chunk;
+	KEY,
+	GENERATION,
+	CHUNK,						/* those that read */
+	IDS,
+	MEMBERS,					/* INSERT */
+	ROW,
+	XMIN,						/* UPDATE and DELETE */
+	PARAMETERS
+};
 
 typedef struct Work
 {
 	DedupSet   *set;
-	Datum		key;
-	int64		generation;
 	r64_op		op;				/* R64_OR or R64_ANDNOT */
-	int			at_once;		/* most chunks to lock and write together */
-	Chunk	   *chunks;
-	int			n;
-	int64		changed;		/* ids that are there now, or no longer */
+	bool		may_scan;		/* chunks may be read without locking them */
+	DedupChunk	chunk;			/* that is worked on */
+	Datum		values[PARAMETERS];
 } Work;
 
 /* All elements of a chunk, as a range of places. */
@@ -58,233 +64,118 @@ chunk_bounds(const DedupSet *set, int64 chunk, int64 *lo, int64 *hi)
 	*hi = (int64) ((uint64) *lo | low);
 }
 
-/*
- * Cuts the next chunks off a set, from the place *next on; false if that was
- * the last of them.
- */
+static uint64
+run(Work *work, int statement, int code)
+{
+	return state_run(&work->set->owner, statement, code, work->values, NULL);
+}
+
+/* Reports that something keeps our rows from being written: ids are lost. */
+static void
+not_written(const Work *work)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+			 errmsg("not all chunks of dedup set \"%s\" could be written",
+					get_rel_name(work->set->owner.relid)),
+			 errdetail("A trigger, a rule or row security is in the way.")));
+}
+
+/* Reads the chunk as of now; false if there is none. */
 static bool
-cut_chunks(Work *work, r64_set *all, int64 *next)
+scan_chunk(Work *work)
 {
-	Size		bytes = 0;
-	int64		place;
+	bool		found;
 
-	work->n = 0;
-	while (r64_next(all, *next, &place))
+	/* what this transaction has done so far must be in the snapshot */
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetLatestSnapshot());
+	found = dedup_scan_chunk(work->set, work->values[KEY], &work->chunk);
+	PopActiveSnapshot();
+	return found;
+}
+
+/* Locks the chunk and reads it; false if there is none. */
+static bool
+lock_chunk(Work *work)
+{
+	DedupChunk *chunk = &work->chunk;
+	bool		found = run(work, DEDUP_LOCK_CHUNK, SPI_OK_SELECT) > 0;
+
+	if (found)
 	{
-		Chunk	   *chunk = &work->chunks[work->n++];
-		int64		lo;
-		int64		hi;
-		r64_buf		part;
-
-		memset(chunk, 0, sizeof(Chunk));
-		chunk->chunk = dedup_chunk(work->set, place);
-		chunk_bounds(work->set, chunk->chunk, &lo, &hi);
-		part = r64_combine_range(R64_AND, all, lo, hi);
-		chunk->change = r64_open_buf(&roaring64_env, part);
-		bytes += part.size;
-		if (hi == PG_INT64_MAX)
-			return false;
-		*next = hi + 1;
-		if (work->n == work->at_once || bytes > BYTES_AT_ONCE)
-			return true;
-	}
-	return false;
-}
-
-static Datum
-chunk_numbers(const Work *work)
-{
-	ArrayType  *array = roaring64_make_array(work->n);
-
-	for (int i = 0; i < work->n; i++)
-		ROARING64_ARRAY_DATA(array)[i] = work->chunks[i].chunk;
-	return roaring64_array_datum(array, work->n);
-}
-
-/* What becomes of a chunk that had these ids. */
-static void
-change_chunk(Work *work, Chunk *chunk, r64_set *old, int64 old_ids)
-{
-	r64_buf		made = r64_combine(work->op, old, &chunk->change);
-	r64_set		s = r64_open_buf(&roaring64_env, made);
-
-	chunk->exists = true;
-	chunk->ids = (int64) r64_cardinality(&s);
-	work->changed += Max(chunk->ids, old_ids) - Min(chunk->ids, old_ids);
-	if (chunk->ids != old_ids)
-		chunk->members = roaring64_datum(made);
-	else
-		pfree(made.base);
-}
-
-/* Locks those chunks that there are, and works out what becomes of them. */
-static void
-change_existing(Work *work)
-{
-	Datum		values[3] = {
-		work->key, Int64GetDatum(work->generation), chunk_numbers(work)
-	};
-	Chunk	   *chunk = work->chunks;
-	Oid			type = work->set->type;
-	const Chunk *end = work->chunks + work->n;
-	uint64		rows = state_run(&work->set->owner, DEDUP_LOCK_CHUNKS,
-								 SPI_OK_SELECT, values, NULL);
-
-	/* both are in the order of the chunks */
-	for (uint64 row = 0; row < rows; row++)
-	{
-		HeapTuple	tuple = SPI_tuptable->vals[row];
+		HeapTuple	row = SPI_tuptable->vals[0];
 		TupleDesc	desc = SPI_tuptable->tupdesc;
-		int64		number = DatumGetInt64(state_value(tuple, desc, 1,
-													   INT8OID));
-		struct varlena *members = PG_DETOAST_DATUM_PACKED(state_value(tuple,
-																	  desc, 2,
-																	  type));
-		r64_set		old = roaring64_view(members);
+		Datum		members = state_value(row, desc, 1, work->set->type);
 
-		while (chunk < end && chunk->chunk != number)
-			chunk++;
-		if (chunk == end)
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("chunks of dedup set \"%s\" have been changed meanwhile",
-							get_rel_name(work->set->owner.relid))));
-		change_chunk(work, chunk, &old,
-					 DatumGetInt64(state_value(tuple, desc, 3, INT8OID)));
-		CHECK_FOR_INTERRUPTS();
+		chunk->members = roaring64_view(PG_DETOAST_DATUM_COPY(members));
+		chunk->ids = DatumGetInt64(state_value(row, desc, 2, INT8OID));
+		chunk->row = *(ItemPointer) DatumGetPointer(state_value(row, desc, 3,
+																TIDOID));
+		chunk->xmin = DatumGetTransactionId(state_value(row, desc, 4, XIDOID));
 	}
 	SPI_freetuptable(SPI_tuptable);
-}
-
-/* Those chunks, as the arrays that a statement takes from $3 on. */
-static int
-chunk_arrays(Work *work, bool (*chosen) (const Chunk *), Datum *values)
-{
-	Datum	   *numbers = palloc(sizeof(Datum) * work->n);
-	Datum	   *ids = palloc(sizeof(Datum) * work->n);
-	Datum	   *members = palloc(sizeof(Datum) * work->n);
-	int			n = 0;
-
-	for (int i = 0; i < work->n; i++)
-	{
-		Chunk	   *chunk = &work->chunks[i];
-
-		if (!chosen(chunk))
-			continue;
-		numbers[n] = Int64GetDatum(chunk->chunk);
-		ids[n] = Int64GetDatum(chunk->ids);
-		members[n++] = chunk->members;
-	}
-	values[0] = PointerGetDatum(construct_array(numbers, n, INT8OID, 8,
-												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	values[1] = PointerGetDatum(construct_array(ids, n, INT8OID, 8,
-												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	values[2] = PointerGetDatum(construct_array(members, n, work->set->type,
-												-1, false, TYPALIGN_INT));
-	return n;
-}
-
-static bool
-is_changed(const Chunk *chunk)
-{
-	return chunk->exists && chunk->ids > 0 && chunk->members != (Datum) 0;
-}
-
-static bool
-is_emptied(const Chunk *chunk)
-{
-	return chunk->exists && chunk->ids == 0;
-}
-
-static bool
-is_missing(const Chunk *chunk)
-{
-	return !chunk->exists;
-}
-
-/* Writes those chunks by a statement. */
-static void
-write_back(Work *work, bool (*chosen) (const Chunk *), int statement,
-		   int code)
-{
-	Datum		values[5] = {work->key, Int64GetDatum(work->generation)};
-	int			n = chunk_arrays(work, chosen, values + 2);
-
-	/* nothing may keep a row of ours from being written, or ids are lost */
-	if (n > 0 && state_run(&work->set->owner, statement, code, values,
-						   NULL) != n)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
-				 errmsg("not all chunks of dedup set \"%s\" could be written",
-						get_rel_name(work->set->owner.relid)),
-				 errdetail("A trigger, a rule or row security is in the way.")));
+	return found;
 }
 
 /*
- * Inserts the chunks that there were not.  Another may have inserted one
- * meanwhile, if it adds ids of the key (members.c).  Those are left in the
- * work, to be looked at again; the others are done.
+ * Writes what becomes of the chunk; false if it is no longer as it was read.
+ * Sets how many ids that changes.
  */
-static void
-insert_missing(Work *work)
+static bool
+change_chunk(Work *work, r64_set *change, int64 *changed)
 {
-	Datum		values[5] = {work->key, Int64GetDatum(work->generation)};
-	uint64		inserted = 0;
-	int			n = 0;
+	DedupChunk *old = &work->chunk;
+	r64_buf		made = r64_combine(work->op, &old->members, change);
+	r64_set		s = r64_open_buf(&roaring64_env, made);
+	int64		ids = (int64) r64_cardinality(&s);
 
-	for (int i = 0; i < work->n; i++)
-	{
-		Chunk	   *chunk = &work->chunks[i];
-
-		if (chunk->exists)
-			continue;
-		chunk->ids = (int64) r64_cardinality(&chunk->change);
-		chunk->members = roaring64_datum(r64_copy(&roaring64_env,
-												  &chunk->change));
-	}
-	if (chunk_arrays(work, is_missing, values + 2) > 0)
-		inserted = state_run(&work->set->owner, DEDUP_INSERT_CHUNKS,
-							 SPI_OK_INSERT_RETURNING, values, NULL);
-
-	/* what comes back is in the order of the chunks, as they went in */
-	for (int i = 0, row = 0; i < work->n; i++)
-	{
-		Chunk	   *chunk = &work->chunks[i];
-		bool		isnull;
-
-		if (chunk->exists)
-			continue;
-		if (row < inserted &&
-			chunk->chunk == DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
-														SPI_tuptable->tupdesc,
-														1, &isnull)))
-		{
-			work->changed += chunk->ids;
-			row++;
-		}
-		else
-			work->chunks[n++] = *chunk;
-	}
-	if (inserted > 0)
-		SPI_freetuptable(SPI_tuptable);
-	work->n = n;
+	*changed = work->op == R64_OR ? ids - old->ids : old->ids - ids;
+	if (*changed == 0)
+		return true;
+	work->values[IDS] = Int64GetDatum(ids);
+	work->values[MEMBERS] = roaring64_datum(made);
+	work->values[ROW] = PointerGetDatum(&old->row);
+	work->values[XMIN] = TransactionIdGetDatum(old->xmin);
+	if (ids == 0)
+		return run(work, DEDUP_DELETE_CHUNK, SPI_OK_DELETE) == 1;
+	return run(work, DEDUP_UPDATE_CHUNK, SPI_OK_UPDATE) == 1;
 }
 
-/* Writes some chunks. */
-static void
-write_chunks(Work *work)
+/*
+ * Adds ids to the chunk, or erases them; returns how many were changed.  A
+ * chunk that is not there is inserted, unless another who adds ids does that
+ * meanwhile.
+ */
+static int64
+work_on_chunk(Work *work, r64_buf part)
 {
-	while (work->n > 0)
+	r64_set		change = r64_open_buf(&roaring64_env, part);
+	int64		ids = (int64) r64_cardinality(&change);
+	int64		changed;
+
+	for (int i = 0; i < MOST_TRIES; i++)
 	{
-		change_existing(work);
-		write_back(work, is_changed, DEDUP_UPDATE_CHUNKS, SPI_OK_UPDATE);
-		if (work->op == R64_ANDNOT)
+		bool		locked = i > 0 || !work->may_scan;
+
+		CHECK_FOR_INTERRUPTS();
+		if (locked ? lock_chunk(work) : scan_chunk(work))
 		{
-			write_back(work, is_emptied, DEDUP_DELETE_CHUNKS, SPI_OK_DELETE);
-			return;
+			if (change_chunk(work, &change, &changed))
+				return changed;
+			if (locked)
+				break;
+			continue;
 		}
-		insert_missing(work);
+		if (work->op == R64_ANDNOT)
+			return 0;
+		work->values[IDS] = Int64GetDatum(ids);
+		work->values[MEMBERS] = roaring64_datum(part);
+		if (run(work, DEDUP_INSERT_CHUNK, SPI_OK_INSERT) == 1)
+			return ids;
 	}
+	not_written(work);
+	return 0;
 }
 
 /*
@@ -293,42 +184,50 @@ write_chunks(Work *work)
  */
 static int64
 change_set(DedupSet *set, Datum key, int64 generation, r64_op op,
-		   int at_once, r64_set *all)
+		   r64_set *all)
 {
-	MemoryContext outer = AllocSetContextCreate(CurrentMemoryContext,
-												"roaring64 chunks",
-												ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(outer);
-	MemoryContext inner = AllocSetContextCreate(outer,
-												"roaring64 some chunks",
-												ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "roaring64 chunk",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext;
 	Work		work = {
 		.set = set,
-		.key = key,
-		.generation = generation,
 		.op = op,
-		.at_once = at_once,
-		.chunks = palloc(sizeof(Chunk) * at_once)
+		.may_scan = !IsolationUsesXactSnapshot() && dedup_may_scan(set),
+		.chunk.generation = generation,
+		.values = {
+			[KEY] = key,
+			[GENERATION] = Int64GetDatum(generation)
+		}
 	};
-	int64		next = PG_INT64_MIN;
-	bool		more = !r64_is_empty(all);
+	int64		lo = PG_INT64_MIN;
+	int64		hi;
+	int64		place;
+	int64		changed = 0;
 
 	r64_index_set(all);
-	MemoryContextSwitchTo(inner);
-	while (more)
+	oldcontext = MemoryContextSwitchTo(context);
+	while (r64_next(all, lo, &place))
 	{
-		more = cut_chunks(&work, all, &next);
-		write_chunks(&work);
-		MemoryContextReset(inner);
+		int64		number = dedup_chunk(set, place);
+
+		work.chunk.number = number;
+		work.values[CHUNK] = Int64GetDatum(number);
+		chunk_bounds(set, number, &lo, &hi);
+		changed += work_on_chunk(&work, r64_combine_range(R64_AND, all, lo, hi));
+		MemoryContextReset(context);
+		if (hi == PG_INT64_MAX)
+			break;
+		lo = hi + 1;
 	}
 	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(outer);
-	return work.changed;
+	MemoryContextDelete(context);
+	return changed;
 }
 
 /* The same for ids in any order. */
 static int64
-change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
+change(DedupSet *set, Datum key, int64 generation, r64_op op,
 	   const int64 *ids, int n)
 {
 	int64	   *places = MemoryContextAllocHuge(CurrentMemoryContext,
@@ -341,7 +240,7 @@ change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
 		places[i] = dedup_place(set, ids[i]);
 	buf = r64_from_values(&roaring64_env, places, n);
 	all = r64_open_buf(&roaring64_env, buf);
-	changed = change_set(set, key, generation, op, at_once, &all);
+	changed = change_set(set, key, generation, op, &all);
 	pfree(buf.base);
 	pfree(places);
 	return changed;
@@ -351,29 +250,18 @@ change(DedupSet *set, Datum key, int64 generation, r64_op op, int at_once,
 int64
 dedup_write_set(DedupSet *set, Datum key, int64 generation, r64_set *places)
 {
-	return change_set(set, key, generation, R64_OR, CHUNKS_AT_ONCE, places);
+	return change_set(set, key, generation, R64_OR, places);
 }
 
 /*
  * Adds ids, in any order, to the chunks of a generation; returns how many
- * were not there.  The caller has the key's lock FOLD or ALONE.
+ * were not there.
  */
 int64
 dedup_write(DedupSet *set, Datum key, int64 generation, const int64 *ids,
 			int n)
 {
-	return change(set, key, generation, R64_OR, CHUNKS_AT_ONCE, ids, n);
-}
-
-/*
- * The same for callers that are kept apart by the rows of the chunks alone:
- * they lock and write them one after the other, in order, lest two of them
- * deadlock.
- */
-int64
-dedup_write_shared(DedupSet *set, Datum key, const int64 *ids, int n)
-{
-	return change(set, key, 0, R64_OR, 1, ids, n);
+	return change(set, key, generation, R64_OR, ids, n);
 }
 
 /* Takes ids out of the chunks of a generation; returns how many were there. */
@@ -381,5 +269,5 @@ int64
 dedup_erase(DedupSet *set, Datum key, int64 generation, const int64 *ids,
 			int n)
 {
-	return change(set, key, generation, R64_ANDNOT, CHUNKS_AT_ONCE, ids, n);
+	return change(set, key, generation, R64_ANDNOT, ids, n);
 }

@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -58,6 +59,23 @@ moments(int n)
 	return first;
 }
 
+/* Deletes the claims of some ids; returns how many there were. */
+int64
+dedup_undo_claims(DedupSet *set, Datum key, const int64 *ids, int n)
+{
+	int64		count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[2] = {key, Int64GetDatum(ids[i])};
+
+		CHECK_FOR_INTERRUPTS();
+		count += state_run(&set->owner, DEDUP_UNDO, SPI_OK_DELETE, values,
+						   NULL);
+	}
+	return count;
+}
+
 /* See dedup.h. */
 DedupAnswer
 dedup_claim(DedupSet *set, Datum key, int64 id)
@@ -75,7 +93,7 @@ dedup_claim(DedupSet *set, Datum key, int64 id)
 
 	answer = dedup_look_again(set, key, id);
 	if (answer != DEDUP_NEW)
-		state_run(&set->owner, DEDUP_UNDO, SPI_OK_DELETE, values, NULL);
+		dedup_undo_claims(set, key, &id, 1);
 	else
 		dedup_fold_now_and_then(set, 1);
 	return answer;
@@ -238,23 +256,13 @@ insert_claims(DedupSet *set, Datum key, Batch *batch)
 
 /* Takes back the claims of ids that were found in the chunks after all. */
 static void
-undo_claims(DedupSet *set, Datum key, const Batch *batch)
+undo_batch(DedupSet *set, Datum key, const Batch *batch)
 {
-	int64	   *undone = palloc(sizeof(int64) * batch->n);
-	int			n = 0;
-	Datum		values[2] = {key};
-
 	for (int i = 0; i < batch->n; i++)
 	{
 		if (batch->answers[i] != DEDUP_NEW)
-			undone[n++] = batch->ids[i];
+			dedup_undo_claims(set, key, &batch->ids[i], 1);
 	}
-	if (n > 0)
-	{
-		values[1] = roaring64_bigint_array(undone, n);
-		state_run(&set->owner, DEDUP_UNDO_BATCH, SPI_OK_DELETE, values, NULL);
-	}
-	pfree(undone);
 }
 
 /* Claims a batch as dedup_claim does one id. */
@@ -269,7 +277,7 @@ claim_batch(DedupSet *set, Datum key, Batch *batch)
 	dedup_lock(set, key, DEDUP_LOCK_CLAIM);
 	insert_claims(set, key, batch);
 	dedup_look_batch(set, key, batch->ids, batch->n, false, batch->answers);
-	undo_claims(set, key, batch);
+	undo_batch(set, key, batch);
 	keep_new(batch);
 	dedup_fold_now_and_then(set, batch->n);
 }

@@ -125,19 +125,14 @@ chunks_of(const DedupSet *set, const int64 *ids, int n)
 static int64
 forget(DedupSet *set, Datum key, const int64 *ids, int n)
 {
-	Datum		values[2] = {key, roaring64_bigint_array(ids, n)};
+	Datum		values[2] = {key};
 	int64		count;
 	int64	   *generations;
 	uint64		ngenerations;
 
 	dedup_lock(set, key, DEDUP_LOCK_ERASE);
-	/* rows are locked in order, lest two who forget deadlock */
-	count = state_run(&set->owner, DEDUP_LOCK_CLAIMS, SPI_OK_SELECT, values,
-					  NULL);
-	SPI_freetuptable(SPI_tuptable);
-	if (count > 0)
-		count = state_run(&set->owner, DEDUP_UNDO_BATCH, SPI_OK_DELETE,
-						  values, NULL);
+	/* in order, lest two who forget deadlock */
+	count = dedup_undo_claims(set, key, ids, n);
 
 	values[1] = chunks_of(set, ids, n);
 	ngenerations = state_run(&set->owner, DEDUP_GENERATIONS, SPI_OK_SELECT,
@@ -168,7 +163,7 @@ add(DedupSet *set, Datum key, const int64 *ids, int n)
 						get_rel_name(set->owner.relid)),
 				 errhint("Claim them, or use roaring64_dedup_load.")));
 	dedup_lock(set, key, DEDUP_LOCK_ERASE);
-	return dedup_write_shared(set, key, ids, n);
+	return dedup_write(set, key, 0, ids, n);
 }
 
 /* One of the two above. */

@@ -19,7 +19,7 @@
  * Who changes what, and what keeps them apart, by locks of a key (lock.c):
  *
  *		claim		inserts its claim			CLAIM, admits all but ALONE
- *		forget, add	locks rows of chunks in		ERASE, admits CLAIM and ERASE
+ *		forget, add	change rows of chunks in	ERASE, admits CLAIM and ERASE
  *					order, also of claims
  *		fold		deletes claims, writes		FOLD, admits CLAIM
  *					chunks and keys
@@ -74,16 +74,14 @@ enum
 	DEDUP_CLAIM,
 	DEDUP_CLAIM_BATCH,
 	DEDUP_UNDO,
-	DEDUP_LOCK_CLAIMS,
-	DEDUP_UNDO_BATCH,
 	DEDUP_LIST,
 	DEDUP_LIST_IN_ORDER,
 	DEDUP_TAKE,
 	DEDUP_LIST_KEY,
-	DEDUP_LOCK_CHUNKS,
-	DEDUP_INSERT_CHUNKS,
-	DEDUP_UPDATE_CHUNKS,
-	DEDUP_DELETE_CHUNKS,
+	DEDUP_LOCK_CHUNK,
+	DEDUP_INSERT_CHUNK,
+	DEDUP_UPDATE_CHUNK,
+	DEDUP_DELETE_CHUNK,
 	DEDUP_FORGET_GENERATIONS,
 	DEDUP_LOCK_KEY,
 	DEDUP_INSERT_KEY,
@@ -105,10 +103,11 @@ typedef struct DedupSet
 {
 	StateOwner	owner;
 	Oid			type;			/* roaring64 */
-	Oid			array_type;		/* roaring64[] */
-	Oid			claims_index;	/* for dedup_scan, or InvalidOid */
+	Oid			claims_index;	/* for scan.c, or InvalidOid */
 	Oid			chunks_index;
-	AttrNumber	members;		/* the column of the chunks */
+	AttrNumber	generation;		/* columns of the chunks */
+	AttrNumber	ids;
+	AttrNumber	members;
 	bool		row_security;	/* on claims or chunks */
 	bool		by_count;		/* the window is so many ids, */
 	bool		by_time;		/* or so long; else for ever */
@@ -165,6 +164,20 @@ extern bool dedup_may_scan(const DedupSet *set);
 extern bool dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place,
 					   bool claims);
 
+/* A chunk as it is in the table. */
+typedef struct DedupChunk
+{
+	int64		number;
+	int64		generation;
+	r64_set		members;
+	int64		ids;
+	ItemPointerData row;		/* the version of the row that this is: where */
+	TransactionId xmin;			/* it is, and who made it */
+} DedupChunk;
+
+extern bool dedup_scan_chunk(const DedupSet *set, Datum key,
+							 DedupChunk *chunk);
+
 /* look.c */
 extern DedupAnswer dedup_look(DedupSet *set, Datum key, int64 id);
 extern bool dedup_is_duplicate(DedupSet *set, Datum key, int64 id);
@@ -184,8 +197,6 @@ extern void dedup_serialization_failure(void);
 /* chunks.c */
 extern int64 dedup_write(DedupSet *set, Datum key, int64 generation,
 						 const int64 *ids, int n);
-extern int64 dedup_write_shared(DedupSet *set, Datum key, const int64 *ids,
-								int n);
 extern int64 dedup_erase(DedupSet *set, Datum key, int64 generation,
 						 const int64 *ids, int n);
 
@@ -217,7 +228,9 @@ extern void dedup_reclaim(DedupSet *set);
 /* fold.c */
 extern void dedup_fold_now_and_then(DedupSet *set, int claims);
 
-/* claim.c: claims one id, as roaring64_dedup_claim does. */
+/* claim.c: claims one id, as roaring64_dedup_claim does; takes claims back. */
 extern DedupAnswer dedup_claim(DedupSet *set, Datum key, int64 id);
+extern int64 dedup_undo_claims(DedupSet *set, Datum key, const int64 *ids,
+							   int n);
 
 #endif							/* ROARING64_DEDUP_H */

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * scan.c
- *	  Looking for one id by the indexes of the claims and of the chunks.
+ *	  Looking into the claims and the chunks by their indexes, without SPI.
  *
- * To look is most of what a claim does, and all that a duplicate does.  By
- * SPI it would cost more than the rest of the claim; here it is two descents
- * of a btree.  It reads what the statement DEDUP_LOOK would, on the same
- * conditions: whoever may not read the tables as a whole, or not all rows of
- * them, or has other indexes than those that roaring64_dedup_create makes, is
- * sent to that statement.
+ * To look for an id is most of what a claim does, and all that a duplicate
+ * does.  By SPI it would cost more than the rest of the claim; here it is two
+ * descents of a btree.  To look for a chunk is half of what an add does.  It
+ * reads what a statement would, on the same conditions: whoever may not read
+ * the tables as a whole, or not all rows of them, or has other tables and
+ * indexes than those that roaring64_dedup_create makes, is sent to statements.
  *
  * src/dedup/scan.c
  *
@@ -19,6 +19,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -35,6 +36,7 @@
 #include "utils/snapmgr.h"
 
 #include "dedup/dedup.h"
+#include "state/statement.h"
 
 /* Whether column n of an index (from 0) is this one, in ascending order. */
 static bool
@@ -53,7 +55,9 @@ find_index(Oid relid, const char *number)
 	Oid			result = InvalidOid;
 	List	   *indexes = RelationGetIndexList(table);
 
-	if (indexes != NIL && OidIsValid(table->rd_pkindex))
+	/* a heap: not a table with partitions, which has no index of its own */
+	if (table->rd_rel->relam == HEAP_TABLE_AM_OID && indexes != NIL &&
+		OidIsValid(table->rd_pkindex))
 	{
 		Relation	index = index_open(table->rd_pkindex, AccessShareLock);
 
@@ -88,6 +92,8 @@ dedup_find_indexes(DedupSet *set)
 
 	set->claims_index = find_index(set->owner.tables[DEDUP_CLAIMS], "id");
 	set->chunks_index = find_index(chunks, "chunk");
+	set->generation = get_attnum(chunks, "generation");
+	set->ids = get_attnum(chunks, "ids");
 	set->members = get_attnum(chunks, "members");
 	set->row_security = has_row_security(set->owner.tables[DEDUP_CLAIMS]) ||
 		has_row_security(chunks);
@@ -104,7 +110,7 @@ may_read(const DedupSet *set, int table)
 		 check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED);
 }
 
-/* Whether dedup_scan may be used by this user. */
+/* Whether the functions below may be used by this user. */
 bool
 dedup_may_scan(const DedupSet *set)
 {
@@ -118,7 +124,7 @@ dedup_may_scan(const DedupSet *set)
  */
 static bool
 scan(Oid relid, Oid indexid, Datum key, int64 number, const DedupSet *set,
-	 bool (*check) (const DedupSet *, TupleTableSlot *, int64), int64 place)
+	 bool (*check) (const DedupSet *, TupleTableSlot *, void *), void *arg)
 {
 	/* whoever knows the set has locked its tables */
 	Relation	table = table_open(relid, NoLock);
@@ -135,7 +141,7 @@ scan(Oid relid, Oid indexid, Datum key, int64 number, const DedupSet *set,
 	desc = roaring64_index_beginscan(table, index, GetActiveSnapshot(), 2);
 	index_rescan(desc, keys, 2, NULL, 0);
 	while (!found && index_getnext_slot(desc, ForwardScanDirection, slot))
-		found = check == NULL || check(set, slot, place);
+		found = check == NULL || check(set, slot, arg);
 	index_endscan(desc);
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, NoLock);
@@ -145,8 +151,9 @@ scan(Oid relid, Oid indexid, Datum key, int64 number, const DedupSet *set,
 
 /* Whether a chunk has a place. */
 static bool
-chunk_has(const DedupSet *set, TupleTableSlot *slot, int64 place)
+chunk_has(const DedupSet *set, TupleTableSlot *slot, void *arg)
 {
+	int64		place = *(int64 *) arg;
 	bool		isnull;
 	Datum		members = slot_getattr(slot, set->members, &isnull);
 	ToastSource source;
@@ -181,8 +188,40 @@ bool
 dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place, bool claims)
 {
 	if (claims && scan(set->owner.tables[DEDUP_CLAIMS], set->claims_index,
-					   key, id, set, NULL, 0))
+					   key, id, set, NULL, NULL))
 		return true;
 	return scan(set->owner.tables[DEDUP_CHUNKS], set->chunks_index, key,
-				dedup_chunk(set, place), set, chunk_has, place);
+				dedup_chunk(set, place), set, chunk_has, &place);
+}
+
+/* Reads a chunk if it is of the generation that is asked for. */
+static bool
+read_chunk(const DedupSet *set, TupleTableSlot *slot, void *arg)
+{
+	DedupChunk *chunk = arg;
+	bool		isnull;
+	Datum		members;
+
+	if (DatumGetInt64(state_slot_value(slot, set->generation, INT8OID)) !=
+		chunk->generation)
+		return false;
+	chunk->ids = DatumGetInt64(state_slot_value(slot, set->ids, INT8OID));
+	members = state_slot_value(slot, set->members, set->type);
+	chunk->members = roaring64_view(PG_DETOAST_DATUM_COPY(members));
+	chunk->row = slot->tts_tid;
+	chunk->xmin = DatumGetTransactionId(slot_getsysattr(slot,
+														MinTransactionIdAttributeNumber,
+														&isnull));
+	return true;
+}
+
+/*
+ * Reads the chunk of a generation, which are set, as of the active snapshot,
+ * into the current memory context; false if there is none.
+ */
+bool
+dedup_scan_chunk(const DedupSet *set, Datum key, DedupChunk *chunk)
+{
+	return scan(set->owner.tables[DEDUP_CHUNKS], set->chunks_index, key,
+				chunk->number, set, read_chunk, chunk);
 }

@@ -165,7 +165,6 @@ resolve_set(StateOwner *owner)
 				  "One of its tables has not the columns that it was made with.");
 	set->type = get_atttype(owner->tables[DEDUP_CHUNKS],
 							get_attnum(owner->tables[DEDUP_CHUNKS], "members"));
-	set->array_type = get_array_type(set->type);
 	dedup_find_indexes(set);
 }
 
@@ -173,11 +172,16 @@ resolve_set(StateOwner *owner)
  * The statements.  {k}, {c} and {m} stand for the tables of keys, claims and
  * chunks, other braces for an operator of pg_catalog.  The types of the
  * parameters are written before each: t text, b bigint, B bigint[], T
- * timestamptz, X timestamptz[], i interval, P tid[], S roaring64[].
+ * timestamptz, X timestamptz[], i interval, p tid, P tid[], x xid, S
+ * roaring64.
  *
- * Multi-row statements work through their rows in the order of the arrays,
- * which are sorted: two batches meet in the same order and never deadlock.
+ * A batch of claims goes in in the order of the array, which is sorted: two
+ * batches meet in the same order and never deadlock.
  */
+#define THE_VERSION \
+	" WHERE ctid {=} $6 AND xmin {=} $7" \
+	" AND key {=} $1 AND generation {=} $2 AND chunk {=} $3"
+
 typedef struct StatementText
 {
 	const char *types;
@@ -206,11 +210,6 @@ static const StatementText statement_text[DEDUP_STATEMENTS] = {
 	" ON CONFLICT DO NOTHING RETURNING id"},
 	[DEDUP_UNDO] = {"tb",
 	"DELETE FROM {c} WHERE key {=} $1 AND id {=} $2"},
-	[DEDUP_LOCK_CLAIMS] = {"tB",
-		"SELECT id FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"
-	" ORDER BY id FOR UPDATE"},
-	[DEDUP_UNDO_BATCH] = {"tB",
-	"DELETE FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"},
 	[DEDUP_LIST] = {"",
 	"SELECT ctid, key FROM {c}"},
 	[DEDUP_LIST_IN_ORDER] = {"",
@@ -219,21 +218,17 @@ static const StatementText statement_text[DEDUP_STATEMENTS] = {
 	"DELETE FROM {c} WHERE ctid {=} ANY ($1) RETURNING key, id, claimed_at"},
 	[DEDUP_LIST_KEY] = {"t",
 	"SELECT ctid, key FROM {c} WHERE key {=} $1"},
-	[DEDUP_LOCK_CHUNKS] = {"tbB",
-		"SELECT chunk, members, ids FROM {m} WHERE key {=} $1 AND generation {=} $2"
-	" AND chunk {=} ANY ($3) ORDER BY chunk FOR NO KEY UPDATE"},
-	[DEDUP_INSERT_CHUNKS] = {"tbBBS",
+	[DEDUP_LOCK_CHUNK] = {"tbb",
+		"SELECT members, ids, ctid, xmin FROM {m} WHERE key {=} $1"
+	" AND generation {=} $2 AND chunk {=} $3 FOR NO KEY UPDATE"},
+	[DEDUP_INSERT_CHUNK] = {"tbbbS",
 		"INSERT INTO {m} (key, generation, chunk, ids, members)"
-		" SELECT $1, $2, c, n, s FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4),"
-	" pg_catalog.unnest($5)) AS u (c, n, s) ON CONFLICT DO NOTHING"
-	" RETURNING chunk"},
-	[DEDUP_UPDATE_CHUNKS] = {"tbBBS",
-		"UPDATE {m} AS m SET ids = n, members = s"
-		" FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5)) AS u (c, n, s)"
-	" WHERE key {=} $1 AND generation {=} $2 AND chunk {=} c"},
-	[DEDUP_DELETE_CHUNKS] = {"tbB",
-		"DELETE FROM {m} WHERE key {=} $1 AND generation {=} $2"
-	" AND chunk {=} ANY ($3)"},
+	" VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"},
+	/* one version of a row; the key, for there may be partitions */
+	[DEDUP_UPDATE_CHUNK] = {"tbbbSpx",
+		"UPDATE {m} SET ids = $4, members = $5" THE_VERSION},
+	[DEDUP_DELETE_CHUNK] = {"tbbbSpx",
+	"DELETE FROM {m}" THE_VERSION},
 	[DEDUP_FORGET_GENERATIONS] = {"tb",
 	"DELETE FROM {m} WHERE key {=} $1 AND generation {<=} $2"},
 	[DEDUP_LOCK_KEY] = {"t",
@@ -290,10 +285,14 @@ parameter_type(const DedupSet *set, char letter)
 			return TIMESTAMPTZARRAYOID;
 		case 'i':
 			return INTERVALOID;
+		case 'p':
+			return TIDOID;
 		case 'P':
 			return TIDARRAYOID;
+		case 'x':
+			return XIDOID;
 		case 'S':
-			return set->array_type;
+			return set->type;
 	}
 	elog(ERROR, "no parameter type is written \"%c\"", letter);
 	return InvalidOid;

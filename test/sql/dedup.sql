@@ -322,6 +322,51 @@ DROP OWNED BY dedup_consumer, dedup_reader;
 DROP ROLE dedup_consumer, dedup_reader;
 
 --
+-- Something of the user's in the way of our own rows: an error, no id is lost
+--
+RESET ROLE;
+SELECT roaring64_dedup_create('kept');
+SELECT roaring64_dedup_add('kept', 'k', ARRAY[1, 2]);
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep BEFORE INSERT ON kept_chunks FOR EACH ROW EXECUTE FUNCTION keep();
+SELECT roaring64_dedup_add('kept', 'k', 3000000);
+SELECT roaring64_dedup_add('kept', 'k', 3);
+CREATE TRIGGER keep_too BEFORE UPDATE OR DELETE ON kept_chunks FOR EACH ROW EXECUTE FUNCTION keep();
+SELECT roaring64_dedup_add('kept', 'k', 4);
+SELECT roaring64_dedup_forget('kept', 'k', 1);
+SELECT roaring64_dedup_forget('kept', 'k', ARRAY[1, 2, 3]);
+SELECT roaring64_dedup_add('kept', 'k', 3), roaring64_dedup_forget('kept', 'k', 5);
+DROP TRIGGER keep ON kept_chunks;
+DROP TRIGGER keep_too ON kept_chunks;
+-- a trigger that writes the chunk itself: an error of the server
+CREATE FUNCTION also() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF pg_trigger_depth() = 1 THEN
+		PERFORM roaring64_dedup_add('kept', 'k', 77);
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER also BEFORE UPDATE ON kept_chunks FOR EACH ROW EXECUTE FUNCTION also();
+SELECT roaring64_dedup_add('kept', 'k', 6);
+DROP TRIGGER also ON kept_chunks;
+SELECT roaring64_dedup_export('kept', 'k');
+-- chunks in partitions, put in place by hand
+ALTER TABLE kept_chunks RENAME TO kept_chunks_0;
+ALTER TABLE kept_chunks_0 RENAME CONSTRAINT kept_chunks_pkey TO kept_chunks_0_pkey;
+CREATE TABLE kept_chunks (LIKE kept_chunks_0, PRIMARY KEY (key, chunk, generation)) PARTITION BY HASH (chunk);
+CREATE TABLE kept_chunks_1 PARTITION OF kept_chunks FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE kept_chunks_2 PARTITION OF kept_chunks FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO kept_chunks SELECT * FROM kept_chunks_0;
+DROP TABLE kept_chunks_0;
+UPDATE kept SET chunks = 'kept_chunks';
+SELECT roaring64_dedup_add('kept', 'k', (i * 1000000)) FROM generate_series(1, 4) AS i;
+SELECT roaring64_dedup_claim('kept', 'k', i) FROM unnest(ARRAY[1, 8, 2000000, 5000000]) AS i;
+SELECT roaring64_dedup_forget('kept', 'k', ARRAY[2, 3000000]), roaring64_dedup_seen('kept', 'k', 3000000);
+CALL roaring64_dedup_fold('kept');
+SELECT roaring64_dedup_export('kept', 'k'), (SELECT count(DISTINCT tableoid) FROM kept_chunks);
+SELECT roaring64_dedup_drop('kept');
+
+--
 -- Refused
 --
 SELECT roaring64_dedup_claim('nothing', 'k', 1);
