@@ -64,7 +64,7 @@ my $set_up = q{
 	SELECT roaring64_dedup_create('seen');
 	SELECT roaring64_dedup_create('recent', capacity => 1000, ascending => true);
 	SELECT roaring64_dedup_claim_bulk('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
-	SELECT roaring64_dedup_claim_bulk('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4);
+	SELECT roaring64_dedup_claim_bulk('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later', 10);
 	SELECT roaring64_delay_add('later', 1, 1, 1000);
 	CREATE TABLE inbox (queue text, id bigint);
