@@ -11,19 +11,28 @@ INSERT INTO parallel_workloads VALUES
 		'roaring64_agg(id)', 'roaring64_cardinality'),
 	('build a set of snowflake ids', 'peer', 'flakes',
 		'rb64_build_agg(id)', 'rb64_cardinality'),
+	('build a set of folded snowflake ids', 'roaring64', 'folded_flakes',
+		'roaring64_agg(id)', 'roaring64_cardinality'),
+	('build a set of folded snowflake ids', 'peer', 'folded_flakes',
+		'rb64_build_agg(id)', 'rb64_cardinality'),
 	('union of all users'' sets', 'roaring64', 'users_roaring64',
 		'roaring64_or_agg(s)', 'roaring64_cardinality'),
 	('union of all users'' sets', 'peer', 'users_peer',
 		'rb64_or_agg(s)', 'rb64_cardinality'),
 	('union of sets of one snowflake id', 'roaring64', 'single_roaring64',
+		'roaring64_or_agg(s)', 'roaring64_cardinality'),
+	('union of sets of one folded snowflake id', 'roaring64', 'single_folded',
 		'roaring64_or_agg(s)', 'roaring64_cardinality');
 
+CREATE TABLE folded_flakes AS SELECT roaring64_snowflake_fold(id) AS id FROM flakes;
 -- The peer takes longer than the statement timeout for ten million of these.
 CREATE TABLE single_roaring64 AS SELECT '{}'::roaring64 | id AS s FROM flakes;
-VACUUM ANALYZE flakes, single_roaring64;
+CREATE TABLE single_folded AS SELECT '{}'::roaring64 | id AS s FROM folded_flakes;
+VACUUM ANALYZE flakes, folded_flakes, single_roaring64, single_folded;
 SELECT format('ALTER TABLE %I SET (parallel_workers = 2)', relname)
 FROM pg_class
-WHERE relname IN ('flakes', 'users_roaring64', 'users_peer', 'single_roaring64') \gexec
+WHERE relname IN ('flakes', 'folded_flakes', 'users_roaring64', 'users_peer',
+	'single_roaring64', 'single_folded') \gexec
 
 -- Until the end of the transaction.
 CREATE PROCEDURE set_workers(n int)
