@@ -7,7 +7,8 @@
  * They are read, changed and written back one after the other, in order, so
  * that no two who do this deadlock.  A chunk is read without locking it, and
  * written if it is still the version that was read.  If somebody has written
- * another meanwhile, it is locked and read again.
+ * another meanwhile, or there is nothing to change, which somebody may be about
+ * to change, it is locked and read again.
  *
  * Each statement names one chunk: given many in an array, the server would
  * plan for how many rows the table had when the statement was prepared, and
@@ -29,7 +30,7 @@
 #include "dedup/dedup.h"
 #include "state/statement.h"
 
-/* How often a chunk that is neither found nor inserted is tried again. */
+/* How often to try, if a chunk is neither found nor can be inserted. */
 #define MOST_TRIES	10
 
 /* The parameters of the statements, from 0; they have the first so many. */
@@ -71,14 +72,14 @@ run(Work *work, int statement, int code)
 }
 
 /* Reports that something keeps our rows from being written: ids are lost. */
-static void
+static void pg_attribute_noreturn()
 not_written(const Work *work)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 			 errmsg("not all chunks of dedup set \"%s\" could be written",
 					get_rel_name(work->set->owner.relid)),
-			 errdetail("A trigger, a rule or row security is in the way.")));
+			 errdetail("A trigger, a rule or row security is in the way, or others keep adding and forgetting the same ids.")));
 }
 
 /* Reads the chunk as of now; false if there is none. */
@@ -119,11 +120,11 @@ lock_chunk(Work *work)
 }
 
 /*
- * Writes what becomes of the chunk; false if it is no longer as it was read.
+ * Writes what becomes of the chunk; false if it has to be locked for that.
  * Sets how many ids that changes.
  */
 static bool
-change_chunk(Work *work, r64_set *change, int64 *changed)
+change_chunk(Work *work, bool locked, r64_set *change, int64 *changed)
 {
 	DedupChunk *old = &work->chunk;
 	r64_buf		made = r64_combine(work->op, &old->members, change);
@@ -132,7 +133,7 @@ change_chunk(Work *work, r64_set *change, int64 *changed)
 
 	*changed = work->op == R64_OR ? ids - old->ids : old->ids - ids;
 	if (*changed == 0)
-		return true;
+		return locked;
 	work->values[IDS] = Int64GetDatum(ids);
 	work->values[MEMBERS] = roaring64_datum(made);
 	work->values[ROW] = PointerGetDatum(&old->row);
@@ -161,7 +162,7 @@ work_on_chunk(Work *work, r64_buf part)
 		CHECK_FOR_INTERRUPTS();
 		if (locked ? lock_chunk(work) : scan_chunk(work))
 		{
-			if (change_chunk(work, &change, &changed))
+			if (change_chunk(work, locked, &change, &changed))
 				return changed;
 			if (locked)
 				break;
@@ -175,7 +176,6 @@ work_on_chunk(Work *work, r64_buf part)
 			return ids;
 	}
 	not_written(work);
-	return 0;
 }
 
 /*
@@ -193,7 +193,7 @@ change_set(DedupSet *set, Datum key, int64 generation, r64_op op,
 	Work		work = {
 		.set = set,
 		.op = op,
-		.may_scan = !IsolationUsesXactSnapshot() && dedup_may_scan(set),
+		.may_scan = !IsolationUsesXactSnapshot() && dedup_may_scan_chunks(set),
 		.chunk.generation = generation,
 		.values = {
 			[KEY] = key,
@@ -222,6 +222,7 @@ change_set(DedupSet *set, Datum key, int64 generation, r64_op op,
 	}
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);
+	r64_close(all);
 	return changed;
 }
 

@@ -161,6 +161,7 @@ extern bool dedup_try_lock_set(DedupSet *set);
 /* scan.c */
 extern void dedup_find_indexes(DedupSet *set);
 extern bool dedup_may_scan(const DedupSet *set);
+extern bool dedup_may_scan_chunks(const DedupSet *set);
 extern bool dedup_scan(const DedupSet *set, Datum key, int64 id, int64 place,
 					   bool claims);
 

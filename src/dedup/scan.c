@@ -55,8 +55,9 @@ find_index(Oid relid, const char *number)
 	Oid			result = InvalidOid;
 	List	   *indexes = RelationGetIndexList(table);
 
-	/* a heap: not a table with partitions, which has no index of its own */
-	if (table->rd_rel->relam == HEAP_TABLE_AM_OID && indexes != NIL &&
+	/* a heap, and all of it: not one with partitions or children */
+	if (table->rd_rel->relam == HEAP_TABLE_AM_OID &&
+		!table->rd_rel->relhassubclass && indexes != NIL &&
 		OidIsValid(table->rd_pkindex))
 	{
 		Relation	index = index_open(table->rd_pkindex, AccessShareLock);
@@ -110,12 +111,19 @@ may_read(const DedupSet *set, int table)
 		 check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED);
 }
 
-/* Whether the functions below may be used by this user. */
+/* Whether dedup_scan_chunk may be used by this user. */
+bool
+dedup_may_scan_chunks(const DedupSet *set)
+{
+	return OidIsValid(set->chunks_index) && may_read(set, DEDUP_CHUNKS);
+}
+
+/* Whether dedup_scan may be used by this user. */
 bool
 dedup_may_scan(const DedupSet *set)
 {
-	return OidIsValid(set->claims_index) && OidIsValid(set->chunks_index) &&
-		may_read(set, DEDUP_CLAIMS) && may_read(set, DEDUP_CHUNKS);
+	return OidIsValid(set->claims_index) && may_read(set, DEDUP_CLAIMS) &&
+		dedup_may_scan_chunks(set);
 }
 
 /*

@@ -244,7 +244,7 @@ static const StatementText statement_text[DEDUP_STATEMENTS] = {
 	" ORDER BY key"},
 	[DEDUP_GENERATIONS] = {"tB",
 		"SELECT DISTINCT generation FROM {m} WHERE key {=} $1"
-	" AND chunk {=} ANY ($2)"},
+	" AND chunk {=} ANY ($2) ORDER BY generation"},
 	[DEDUP_ALL_CLAIMS] = {"t",
 	"SELECT id FROM {c} WHERE key {=} $1"},
 	[DEDUP_ALL_CHUNKS] = {"t",

@@ -365,6 +365,19 @@ SELECT roaring64_dedup_forget('kept', 'k', ARRAY[2, 3000000]), roaring64_dedup_s
 CALL roaring64_dedup_fold('kept');
 SELECT roaring64_dedup_export('kept', 'k'), (SELECT count(DISTINCT tableoid) FROM kept_chunks);
 SELECT roaring64_dedup_drop('kept');
+-- chunks and claims in a child table
+SELECT roaring64_dedup_create('parent');
+SELECT roaring64_dedup_add('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 7000000);
+CREATE TABLE chunks_child () INHERITS (parent_chunks);
+CREATE TABLE claims_child () INHERITS (parent_claims);
+WITH gone AS (DELETE FROM parent_chunks RETURNING *) INSERT INTO chunks_child SELECT * FROM gone;
+WITH gone AS (DELETE FROM parent_claims RETURNING *) INSERT INTO claims_child SELECT * FROM gone;
+SELECT roaring64_dedup_seen('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 7000000);
+SELECT roaring64_dedup_add('parent', 'k', 6), roaring64_dedup_add('parent', 'k', 5);
+SELECT roaring64_dedup_forget('parent', 'k', 5), roaring64_dedup_export('parent', 'k'), (SELECT count(*) FROM parent_chunks);
+SELECT roaring64_dedup_export('parent', 'k');
+DROP TABLE chunks_child, claims_child;
+SELECT roaring64_dedup_drop('parent');
 
 --
 -- Refused
