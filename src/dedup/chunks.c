@@ -72,7 +72,7 @@ run(Work *work, int statement, int code)
 }
 
 /* Reports that something keeps our rows from being written: ids are lost. */
-static void pg_attribute_noreturn()
+static R64_NORETURN void
 not_written(const Work *work)
 {
 	ereport(ERROR,
