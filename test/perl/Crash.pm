@@ -6,9 +6,10 @@
 #	use Crash;
 #
 # A server does not start while a process of the one before is still attached
-# to its memory, and backends at work notice only when they next wait that
-# their parent is gone.  Here they are killed with it, and starting is tried
-# until the last has gone.
+# to its memory.  Backends at work notice only when they next wait that their
+# parent is gone; and one that waits for a lock of a process that was killed
+# never does.  So all processes are killed with it, and no one may be missed:
+# the postmaster is stopped first, so that it makes no new ones.
 
 package Crash;
 
@@ -20,23 +21,36 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(kill_server start_after_kill);
 
+# The state of a process and its parent; an empty list if there is no such one.
+sub process
+{
+	my ($pid) = @_;
+
+	open my $stat, '<', "/proc/$pid/stat" or return;
+	# the name, in parentheses, may have spaces
+	return (<$stat> // '') =~ /\) (\S) (\d+)/;
+}
+
 # Kills the postmaster of a PostgreSQL::Test::Cluster and all its processes.
 sub kill_server
 {
 	my ($node) = @_;
-	my @pids = split /\n/, $node->safe_psql('postgres',
-		'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+	my $postmaster = $node->{_pid};
 
+	kill STOP => $postmaster or die "no postmaster: $!\n";
+	until (((process($postmaster))[0] // 'X') =~ /[TXZ]/) { usleep(1000) }
+	my @children = grep { ((process($_))[1] // 0) == $postmaster }
+	  map { m{(\d+)$} } glob '/proc/[0-9]*';
 	$node->kill9;
-	kill KILL => @pids;
+	kill KILL => @children;
 }
 
-# Starts the server, and dies after a minute of trying.
+# Starts the server, and dies after two minutes of trying.
 sub start_after_kill
 {
 	my ($node) = @_;
 
-	for my $try (1 .. 300)
+	for my $try (1 .. 600)
 	{
 		return if $node->start(fail_ok => 1);
 		usleep(200_000);
