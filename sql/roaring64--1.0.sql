@@ -1301,9 +1301,15 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_cardinality_finalfn(roaring64) IS
 'aggregate final function';
 
+--
+-- The size of a state is what the server takes for its own aggregates that grow,
+-- as array_agg.  Left to itself, it would take a set for a short string, and make
+-- one hash table of many groups whose sets are far larger than the caches.
+--
 CREATE AGGREGATE roaring64_agg(bigint) (
 	SFUNC = roaring64_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1313,6 +1319,7 @@ COMMENT ON AGGREGATE roaring64_agg(bigint) IS
 CREATE AGGREGATE roaring64_agg(bigint[]) (
 	SFUNC = roaring64_agg_array_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1322,6 +1329,7 @@ COMMENT ON AGGREGATE roaring64_agg(bigint[]) IS
 CREATE AGGREGATE roaring64_agg(int8range) (
 	SFUNC = roaring64_agg_range_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1331,6 +1339,7 @@ COMMENT ON AGGREGATE roaring64_agg(int8range) IS
 CREATE AGGREGATE roaring64_or_agg(roaring64) (
 	SFUNC = roaring64_or_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1340,6 +1349,7 @@ COMMENT ON AGGREGATE roaring64_or_agg(roaring64) IS
 CREATE AGGREGATE roaring64_and_agg(roaring64) (
 	SFUNC = roaring64_and_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_and_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1349,6 +1359,7 @@ COMMENT ON AGGREGATE roaring64_and_agg(roaring64) IS
 CREATE AGGREGATE roaring64_xor_agg(roaring64) (
 	SFUNC = roaring64_xor_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	COMBINEFUNC = roaring64_xor_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1358,6 +1369,7 @@ COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = roaring64_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	FINALFUNC = roaring64_cardinality_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
@@ -1368,6 +1380,7 @@ COMMENT ON AGGREGATE roaring64_count_distinct(bigint) IS
 CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
 	SFUNC = roaring64_or_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	FINALFUNC = roaring64_cardinality_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
@@ -1378,6 +1391,7 @@ COMMENT ON AGGREGATE roaring64_or_cardinality_agg(roaring64) IS
 CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
 	SFUNC = roaring64_and_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	FINALFUNC = roaring64_cardinality_finalfn,
 	COMBINEFUNC = roaring64_and_agg_transfn,
 	PARALLEL = SAFE
@@ -1388,6 +1402,7 @@ COMMENT ON AGGREGATE roaring64_and_cardinality_agg(roaring64) IS
 CREATE AGGREGATE roaring64_xor_cardinality_agg(roaring64) (
 	SFUNC = roaring64_xor_agg_transfn,
 	STYPE = roaring64,
+	SSPACE = 8192,
 	FINALFUNC = roaring64_cardinality_finalfn,
 	COMBINEFUNC = roaring64_xor_agg_transfn,
 	PARALLEL = SAFE
