@@ -3,7 +3,8 @@
  *	  Adding ids: to a value, to stored sets, to a variable.
  *
  * To be run last, as the row table is changed.  Every UPDATE finds a copy that
- * has just been made.
+ * has just been made and a checkpoint just done: else each pays for what the
+ * system still has to write of the one before.
  */
 CREATE TABLE changed_roaring64 (set int, s roaring64);
 ALTER TABLE changed_roaring64 ALTER s SET STORAGE EXTERNAL;
@@ -15,7 +16,7 @@ CREATE TABLE changed_peer (set int, s roaringbitmap64);
 CREATE FUNCTION copy_of(source text, kind text, condition text)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT format('TRUNCATE changed_%1$s; INSERT INTO changed_%1$s
-		SELECT set, s FROM %2$s_%1$s WHERE %3$s', kind, source, condition)
+		SELECT set, s FROM %2$s_%1$s WHERE %3$s; CHECKPOINT', kind, source, condition)
 $$;
 
 -- A thousand ids that a pair's second set has and the first has not.

@@ -77,15 +77,15 @@ END $$;
 INSERT INTO statements (workload, data, system, query, setup)
 SELECT format('find the rows with %s, by %s', w.what, how), 'tags', w.system,
 	format('SELECT sum(found.count) FROM %s w, LATERAL
-		(SELECT count(DISTINCT row) FROM %s WHERE %s) found', "from", input, condition),
+		(SELECT count(%s) FROM %s WHERE %s) found', "from", counted, input, condition),
 	format('CALL use_index(%L)', how = 'an index')
 FROM (VALUES
-	('an id, for 100 ids', 'wanted', 'roaring64', 'tags_roaring64', 'ids @> w.id::bigint'),
-	('an id, for 100 ids', 'wanted', 'array', 'tags_array', 'ids @> ARRAY[w.id]'),
-	('an id, for 100 ids', 'wanted', 'rows', 'tags_rows', 'id = w.id'),
-	('any of 10 ids, 10 times', 'wanted_sets', 'roaring64', 'tags_roaring64', 'ids && w.ids_roaring64'),
-	('any of 10 ids, 10 times', 'wanted_sets', 'array', 'tags_array', 'ids && w.ids_array'),
-	('any of 10 ids, 10 times', 'wanted_sets', 'rows', 'tags_rows', 'id = ANY (w.ids_array)'))
-	w (what, "from", system, input, condition),
+	('an id, for 100 ids', 'wanted', 'roaring64', 'tags_roaring64', 'ids @> w.id::bigint', 'row'),
+	('an id, for 100 ids', 'wanted', 'array', 'tags_array', 'ids @> ARRAY[w.id]', 'row'),
+	('an id, for 100 ids', 'wanted', 'rows', 'tags_rows', 'id = w.id', 'row'),
+	('any of 10 ids, 10 times', 'wanted_sets', 'roaring64', 'tags_roaring64', 'ids && w.ids_roaring64', 'row'),
+	('any of 10 ids, 10 times', 'wanted_sets', 'array', 'tags_array', 'ids && w.ids_array', 'row'),
+	('any of 10 ids, 10 times', 'wanted_sets', 'rows', 'tags_rows', 'id = ANY (w.ids_array)', 'DISTINCT row'))
+	w (what, "from", system, input, condition, counted),
 	(VALUES ('an index'), ('reading all rows')) h (how)
 WHERE (system <> 'array' OR :'intarray') AND (system <> 'rows' OR how = 'an index');

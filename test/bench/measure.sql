@@ -2,6 +2,9 @@
  * measure.sql
  *	  Runs all statements that have not been run yet, in turn.
  *
+ * Every other round goes from the last to the first, as a statement may be
+ * slower after one than after another: whatever writes leaves work behind.
+ *
  * Every call is a statement of its own, so that each has the whole of the
  * statement timeout.
  */
@@ -22,6 +25,6 @@ FROM pending, LATERAL (
 	UNION ALL
 	SELECT round, format('CALL take_time(%s, %s)', id, round)
 	FROM generate_series(1, :rounds) round) calls
-ORDER BY workload_id, round, id \gexec
+ORDER BY workload_id, round, CASE round % 2 WHEN 0 THEN id ELSE -id END \gexec
 
 UPDATE statements SET measured = true WHERE NOT measured;
