@@ -80,7 +80,11 @@ option(int n, bool *isnull)
 						 isnull);
 }
 
-/* Reads the row of options, with what is committed by now. */
+/*
+ * Reads the row of options, with what is committed by now.  A query that has
+ * parallel workers may call this too, and cannot take the latest snapshot, but
+ * can one for catalogs, which for other tables is always a new one.
+ */
 static void
 read_options(DedupSet *set)
 {
@@ -100,7 +104,7 @@ read_options(DedupSet *set)
 	plan = SPI_prepare(query.data, 0, NULL);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed for: %s", query.data);
-	if (SPI_execute_snapshot(plan, NULL, NULL, GetLatestSnapshot(),
+	if (SPI_execute_snapshot(plan, NULL, NULL, GetCatalogSnapshot(owner->relid),
 							 InvalidSnapshot, true, true, 2) != SPI_OK_SELECT)
 		elog(ERROR, "SPI_execute_snapshot failed for: %s", query.data);
 	if (SPI_processed != 1)

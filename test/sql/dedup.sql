@@ -425,5 +425,18 @@ SELECT to_regclass('bad'), to_regclass('bad_claims');
 DELETE FROM eager;
 SELECT roaring64_dedup_claim('eager', 'k', 9);
 
+-- a session's first look at a set, by a query that has workers
+CREATE TABLE many AS SELECT i FROM generate_series(1, 1000) AS i;
+ALTER TABLE many SET (parallel_workers = 2);
+\c -
+SET search_path = dedup, public;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) SELECT roaring64_dedup_count('jobs', 'a') FROM many HAVING count(*) = 1000;
+SELECT roaring64_dedup_count('jobs', 'a'), roaring64_dedup_export('jobs', 'a'), roaring64_dedup_is_empty('jobs', 'a'),
+	roaring64_dedup_seen('jobs', 'a', 1), roaring64_dedup_seen('jobs', 'a', '{1,2}'::bigint[])
+FROM many HAVING count(*) = 1000;
+
 SET client_min_messages = warning;
 DROP SCHEMA dedup CASCADE;
