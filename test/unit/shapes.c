@@ -319,6 +319,23 @@ add_wide_bucket(range_list *list, const universe *u, uint64_t n)
 	}
 }
 
+/*
+ * Ids so far apart that hardly two share a container, in the same buckets as
+ * those of other sets in this universe.
+ */
+static void
+add_sparse(range_list *list, const universe *u, uint64_t n)
+{
+	uint64_t	first = u->chunks[0] & ~UINT64_C(0xffff);
+
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint32_t	v = (uint32_t) unit_below(65536);
+
+		add_low(list, (first + unit_below(3 * 65536)) % CHUNKS, v, v);
+	}
+}
+
 static void
 add_many_buckets(range_list *list, const universe *u, uint64_t n)
 {
@@ -384,6 +401,10 @@ shape_set(const universe *u, shape_size size)
 			unit_note(" many buckets");
 			add_many_buckets(&list, u, 1 + unit_skewed(many));
 			break;
+		case 8:
+			unit_note(" sparse");
+			add_sparse(&list, u, 1 + unit_skewed(many));
+			break;
 		default:
 			unit_note(" containers");
 			for (int i = 0; i < u->n; i++)
@@ -445,10 +466,26 @@ shape_relative(const universe *u, const model *m)
 	}
 }
 
+static model
+sparse_set(const universe *u)
+{
+	range_list	list = {0};
+
+	add_sparse(&list, u, 1 + unit_skewed(400));
+	return model_make(&list);
+}
+
 void
 shape_pair(shape_size size, universe *u, model *a, model *b)
 {
 	*u = shape_universe();
+	if (unit_one_in(16))
+	{
+		unit_note(" both sparse");
+		*a = sparse_set(u);
+		*b = sparse_set(u);
+		return;
+	}
 	*a = shape_set(u, size);
 	*b = unit_one_in(4) ? shape_relative(u, a) : shape_set(u, size);
 	if (unit_one_in(2))
