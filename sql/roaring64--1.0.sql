@@ -1294,6 +1294,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
+CREATE FUNCTION roaring64_set_finalfn(roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_set_finalfn'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_set_finalfn(roaring64) IS
+'aggregate final function';
+
 CREATE FUNCTION roaring64_cardinality_finalfn(roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_finalfn'
@@ -1310,6 +1317,7 @@ CREATE AGGREGATE roaring64_agg(bigint) (
 	SFUNC = roaring64_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1320,6 +1328,7 @@ CREATE AGGREGATE roaring64_agg(bigint[]) (
 	SFUNC = roaring64_agg_array_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1330,6 +1339,7 @@ CREATE AGGREGATE roaring64_agg(int8range) (
 	SFUNC = roaring64_agg_range_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1340,6 +1350,7 @@ CREATE AGGREGATE roaring64_or_agg(roaring64) (
 	SFUNC = roaring64_or_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1350,6 +1361,7 @@ CREATE AGGREGATE roaring64_and_agg(roaring64) (
 	SFUNC = roaring64_and_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_and_agg_transfn,
 	PARALLEL = SAFE
 );
@@ -1360,6 +1372,7 @@ CREATE AGGREGATE roaring64_xor_agg(roaring64) (
 	SFUNC = roaring64_xor_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
 	COMBINEFUNC = roaring64_xor_agg_transfn,
 	PARALLEL = SAFE
 );

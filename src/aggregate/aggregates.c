@@ -187,6 +187,25 @@ roaring64_xor_agg_transfn(PG_FUNCTION_ARGS)
 }
 
 /*
+ * roaring64_set_finalfn(state) returns roaring64: the state, not to be changed,
+ * as it may go on.  A pointer of its own in the caller's context keeps servers
+ * before 16 from copying the whole set there.
+ */
+PG_FUNCTION_INFO_V1(roaring64_set_finalfn);
+Datum
+roaring64_set_finalfn(PG_FUNCTION_ARGS)
+{
+	Datum		state = PG_GETARG_DATUM(0);
+	void	   *pointer;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(state)))
+		PG_RETURN_DATUM(state);
+	pointer = palloc(EXPANDED_POINTER_SIZE);
+	memcpy(pointer, DatumGetEOHP(state)->eoh_ro_ptr, EXPANDED_POINTER_SIZE);
+	PG_RETURN_POINTER(pointer);
+}
+
+/*
  * roaring64_cardinality_finalfn(state) returns bigint: how many elements;
  * 0 if there was no input.
  */

@@ -75,6 +75,7 @@ SELECT roaring64_and_agg_transfn('{1}', '{2}');
 SELECT roaring64_and_agg_transfn('{1}', NULL);
 SELECT roaring64_xor_agg_transfn('{1}', '{2}');
 SELECT roaring64_xor_agg_transfn(NULL, '{2}');
+SELECT roaring64_set_finalfn('{1,2}'), roaring64_set_finalfn(NULL);
 SELECT roaring64_cardinality_finalfn('{1,2}'), roaring64_cardinality_finalfn(NULL);
 
 --
@@ -276,6 +277,11 @@ SELECT n, roaring64_agg(n) OVER (ORDER BY n ROWS 2 PRECEDING),
 	   roaring64_agg(ARRAY[n, -n]) OVER (ORDER BY n DESC) AS arrays,
 	   roaring64_agg(int8range(n, n + 2)) OVER (ORDER BY n ROWS CURRENT ROW) AS ranges
 FROM generate_series(1::bigint, 5) AS n ORDER BY n;
+-- a result may be worked on, the state behind it goes on as it was
+SELECT n, roaring64_agg(n) OVER w | (n + 100) AS more, roaring64_agg(n) OVER w - n AS less,
+	   roaring64_or_agg(ARRAY[n]::roaring64) OVER w | (n + 100) AS "or"
+FROM generate_series(1::bigint, 4) AS n
+WINDOW w AS (ORDER BY n) ORDER BY n;
 -- over groups
 SELECT g, roaring64_or_agg(roaring64_agg(v)) OVER (ORDER BY g) AS running
 FROM (VALUES (1, 10::bigint), (1, 20), (2, 30), (3, 10), (3, 40)) AS t (g, v) GROUP BY g ORDER BY g;
