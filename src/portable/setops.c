@@ -452,10 +452,15 @@ merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
 	uint32_t	i = 0;
 	uint32_t	j = 0;
 	uint32_t	cards = 0;		/* what any cardinality - 1 has set */
-	uint8_t    *keycards = r64_writer_sparse(w, n);
-	uint8_t    *values = keycards + 8 * (size_t) n;
+	uint8_t    *keycards;
+	uint8_t    *values;
 	uint8_t    *at;
 
+	/* more than there are keys; and room for so many may not be left */
+	if (n > UINT16_MAX + 1)
+		return false;
+	keycards = r64_writer_sparse(w, n);
+	values = keycards + 8 * (size_t) n;
 	while (i < a->n && j < b->n)
 	{
 		uint32_t	x = r64_load32(a->keycards + 4 * (size_t) i);

@@ -84,9 +84,9 @@ extern void r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 extern void r64_writer_end(r64_writer *w);
 
 /*
- * A bucket of n containers of one value each, written in place.  Gives room
- * for n times key and cardinality - 1 (four bytes), 4 * n bytes more, and n
- * values; without r64_writer_sparse_end nothing is appended.
+ * A bucket of n <= 65536 containers of one value each, written in place.
+ * Gives room for n times key and cardinality - 1 (four bytes), 4 * n bytes
+ * more, and n values; without r64_writer_sparse_end nothing is appended.
  */
 extern uint8_t *r64_writer_sparse(r64_writer *w, uint32_t n);
 extern void r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n);
