@@ -38,7 +38,12 @@ sub kill_server
 	my $postmaster = $node->{_pid};
 
 	kill STOP => $postmaster or die "no postmaster: $!\n";
-	until (((process($postmaster))[0] // 'X') =~ /[TXZ]/) { usleep(1000) }
+	for my $try (1 .. 60_000)
+	{
+		last if ((process($postmaster))[0] // 'X') =~ /[TXZ]/;
+		die "the postmaster does not stop\n" if $try == 60_000;
+		usleep(1000);
+	}
 	my @children = grep { ((process($_))[1] // 0) == $postmaster }
 	  map { m{(\d+)$} } glob '/proc/[0-9]*';
 	$node->kill9;

@@ -78,6 +78,9 @@ is(value(q{SET enable_seqscan = off; SELECT k FROM large WHERE s @> 1000000::big
 # Some bytes are left for what is around it in a message, and text takes two
 # for each.
 my $dir = $PostgreSQL::Test::Utils::tmp_check;
+value(q{
+	CREATE TABLE large_part (LIKE large INCLUDING STORAGE);
+	CREATE TABLE large_copy (LIKE large INCLUDING STORAGE)});
 for my $case ([ 'binary', 4096 ], [ 'text', $limit / 2 + 4096 ])
 {
 	my ($format, $less) = @$case;
@@ -85,10 +88,6 @@ for my $case ([ 'binary', 4096 ], [ 'text', $limit / 2 + 4096 ])
 
 	value(qq{
 		TRUNCATE large_copy, large_part;
-	}) if value(q{SELECT to_regclass('large_part') IS NOT NULL}) eq 't';
-	value(qq{
-		CREATE TABLE IF NOT EXISTS large_part (LIKE large INCLUDING STORAGE);
-		CREATE TABLE IF NOT EXISTS large_copy (LIKE large INCLUDING STORAGE);
 		INSERT INTO large_part SELECT k, s - int8range(($containers - $containers_less) * 65536::bigint, NULL) FROM large;
 		COPY large_part TO '$dir/large.$format' (FORMAT $format);
 		COPY large_copy FROM '$dir/large.$format' (FORMAT $format)});
