@@ -49,15 +49,15 @@ run_planned(const Migration *m, const char *template,
 			const char *const *settings)
 {
 	int			level = NewGUCNestLevel();
-	char	   *answer;
+	int64		answer;
 
 	for (; settings[0] != NULL; settings += 2)
 		(void) set_config_option(settings[0], settings[1], PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
 								 false);
-	answer = migration_ask(m, template);
+	answer = migration_ask_number(m, template);
 	AtEOXact_GUC(true, level);
-	return answer == NULL ? 0 : pg_strtoint64(answer);
+	return answer;
 }
 
 /*
@@ -104,15 +104,15 @@ void
 migration_measure(Migration *m)
 {
 	m->filenode = migration_filenode(m);
-	m->blocks = pg_strtoint64(migration_ask(m,
-		"SELECT pg_catalog.pg_relation_size($1)")) / BLCKSZ;
-	m->rows_estimated = pg_strtoint64(migration_ask(m, psprintf(
+	m->blocks = migration_ask_number(m,
+		"SELECT pg_catalog.pg_relation_size($1)") / BLCKSZ;
+	m->rows_estimated = migration_ask_number(m, psprintf(
 		"SELECT (CASE WHEN reltuples {.>} 0::pg_catalog.float4 "
 		"AND relpages {.>} 0 THEN reltuples::pg_catalog.float8 {./} "
 		"relpages::pg_catalog.float8 ELSE 100::pg_catalog.float8 END {.*} "
 		"%u::pg_catalog.float8)::bigint FROM pg_catalog.pg_class "
 		"WHERE oid {.=} $1",
-		(uint32) m->blocks)));
+		(uint32) m->blocks));
 }
 
 /* The file of the source has changed: begin again. */

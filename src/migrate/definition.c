@@ -109,7 +109,8 @@ required_field(const char *name)
 static int64
 number_field(const char *name)
 {
-	return pg_strtoint64(required_field(name));
+	return DatumGetInt64(DirectFunctionCall1(int8in,
+						CStringGetDatum(required_field(name))));
 }
 
 /* InvalidOid for NULL. */

@@ -123,11 +123,13 @@ extern const char **migration_strings(ArrayType *array, int *n);
  * sql.c: statements from templates; see there for what those may have.
  * migration_run executes one that gives no rows and returns how many it
  * processed.  migration_ask gives the first column of its first row as text,
- * NULL if there is none; $1 is the source.
+ * NULL if there is none; migration_ask_number the same as a number, 0 if there
+ * is none; $1 is the source.
  */
 extern char *migration_sql(const Migration *m, const char *template);
 extern uint64 migration_run(const Migration *m, const char *template);
 extern char *migration_ask(const Migration *m, const char *template);
+extern int64 migration_ask_number(const Migration *m, const char *template);
 extern char *migration_relation(const Migration *m, const char *suffix);
 
 /*

@@ -319,3 +319,13 @@ migration_ask(const Migration *m, const char *template)
 	pfree(statement);
 	return answer;
 }
+
+/* The same, a bigint; 0 if there is none. */
+int64
+migration_ask_number(const Migration *m, const char *template)
+{
+	char	   *answer = migration_ask(m, template);
+
+	return answer == NULL ? 0 :
+		DatumGetInt64(DirectFunctionCall1(int8in, CStringGetDatum(answer)));
+}

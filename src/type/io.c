@@ -216,7 +216,7 @@ read_elements(InputState *in, ElementList *list)
 	}
 	for (;;)
 	{
-		int64		value;
+		int64		value = 0;	/* keep compiler quiet */
 
 		if (at_null(in))
 			ereturn(in->context, false,

@@ -142,8 +142,18 @@ SET roaring64.output_format = hex;
 SELECT '{}'::roaring64, '{2,1}'::roaring64, '{-1}'::roaring64;
 SET roaring64.output_format = 'nonsense';
 RESET roaring64.output_format;
--- only our settings have our prefix
-SET roaring64.no_such_setting = 1;
+-- only our settings have our prefix, where the server can be told so
+DO $$
+BEGIN
+	SET roaring64.no_such_setting = 1;
+	IF current_setting('server_version_num')::int >= 150000 THEN
+		RAISE 'a setting that does not exist was set';
+	END IF;
+EXCEPTION
+	WHEN invalid_name THEN
+		NULL;
+END
+$$;
 
 -- text written either way reads back as the same set, whatever its size
 CREATE TEMP TABLE shapes (shape text, s roaring64);
