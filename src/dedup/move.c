@@ -383,11 +383,13 @@ append_sets(Move *move)
 	}
 }
 
+/* Goes back to the context that was current before the move's. */
 static void
-end_move(Move *move)
+end_move(Move *move, MemoryContext oldcontext)
 {
 	if (!move->set->by_count)
 		append_sets(move);
+	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(move->context);
 }
 
@@ -408,8 +410,7 @@ dedup_move(DedupSet *set, Portal list, int64 most)
 		listed += n;
 		take_all(move);
 	} while (n == DEDUP_MOVED_AT_ONCE && listed < most);
-	end_move(move);
-	MemoryContextSwitchTo(oldcontext);
+	end_move(move, oldcontext);
 	return n == DEDUP_MOVED_AT_ONCE;
 }
 
@@ -424,6 +425,5 @@ dedup_move_key(DedupSet *set, Datum key)
 	state_run_to(&set->owner, DEDUP_LIST_KEY, SPI_OK_SELECT, &key,
 				 &receiver.dest);
 	take_all(move);
-	end_move(move);
-	MemoryContextSwitchTo(oldcontext);
+	end_move(move, oldcontext);
 }
