@@ -40,9 +40,10 @@ BEGIN
 	RETURN id % 5 = 0;
 END $$;
 
+-- counted rows would change how many pages are a batch
 CREATE TABLE user_message (
 	user_id int, message_id bigint, is_read boolean NOT NULL DEFAULT false,
-	PRIMARY KEY (user_id, message_id));
+	PRIMARY KEY (user_id, message_id)) WITH (autovacuum_enabled = off);
 INSERT INTO user_message
 SELECT u, m, hashint8(u * 1000 + m) % 3 = 0
 FROM generate_series(1, 40) AS m, generate_series(1, 50) AS u
