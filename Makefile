@@ -19,7 +19,15 @@ top := $(or $(VPATH),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
 
 EXTENSION = roaring64
 MODULE_big = roaring64
-DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*.sql)))
+
+# The install script is put together from its sections, in this order; a script
+# that updates an older version is a file of its own, sql/roaring64--1.0--1.1.sql.
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
+	$(top)/roaring64.control)
+SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
+	operators functions aggregates gin planner dedup delay migrate)
+DATA_built = sql/roaring64--$(EXTVERSION).sql
+DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*--*.sql)))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
 SOURCES = $(foreach dir,$(SOURCE_DIRS),$(sort $(wildcard $(top)/$(dir)/*.c)))
 ALL_HEADERS = $(wildcard $(top)/src/*.h $(top)/src/*/*.h)
@@ -99,6 +107,12 @@ endif
 include $(PGXS)
 
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS)
+
+# An empty line between two sections.
+$(DATA_built): $(SQL_PARTS) $(top)/Makefile
+	mkdir -p $(@D)
+	awk 'FNR == 1 && NR > 1 { print "" } 1' $(SQL_PARTS) >$@
+
 $(shlib): $(VERSION_SCRIPT)
 
 # A build elsewhere lacks the folders, and pg_regress wants expected/ there.

@@ -1,0 +1,178 @@
+--
+-- src/aggregate/aggregates.c
+--
+-- The state is a roaring64, so that it can travel between parallel workers and
+-- servers.  NULL inputs are ignored; without input the sets are NULL and the
+-- counts 0.
+--
+
+CREATE FUNCTION roaring64_agg_transfn(roaring64, bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_agg_transfn(roaring64, bigint) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_agg_array_transfn(roaring64, bigint[])
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_agg_array_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_agg_array_transfn(roaring64, bigint[]) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_agg_range_transfn(roaring64, int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_agg_range_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_agg_range_transfn(roaring64, int8range) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_or_agg_transfn(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_or_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_or_agg_transfn(roaring64, roaring64) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_and_agg_transfn(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and_agg_transfn(roaring64, roaring64) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_xor_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64) IS
+'aggregate transition function';
+
+CREATE FUNCTION roaring64_set_finalfn(roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_set_finalfn'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_set_finalfn(roaring64) IS
+'aggregate final function';
+
+CREATE FUNCTION roaring64_cardinality_finalfn(roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_cardinality_finalfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_cardinality_finalfn(roaring64) IS
+'aggregate final function';
+
+--
+-- The size of a state is what the server takes for its own aggregates that grow,
+-- as array_agg.  Left to itself, it would take a set for a short string, and make
+-- one hash table of many groups whose sets are far larger than the caches.
+--
+CREATE AGGREGATE roaring64_agg(bigint) (
+	SFUNC = roaring64_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_agg(bigint) IS
+'the set of the input values';
+
+CREATE AGGREGATE roaring64_agg(bigint[]) (
+	SFUNC = roaring64_agg_array_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_agg(bigint[]) IS
+'the set of all elements of the input arrays';
+
+CREATE AGGREGATE roaring64_agg(int8range) (
+	SFUNC = roaring64_agg_range_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_agg(int8range) IS
+'the set of all integers of the input ranges';
+
+CREATE AGGREGATE roaring64_or_agg(roaring64) (
+	SFUNC = roaring64_or_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_or_agg(roaring64) IS
+'the union of the input sets';
+
+CREATE AGGREGATE roaring64_and_agg(roaring64) (
+	SFUNC = roaring64_and_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_and_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_and_agg(roaring64) IS
+'the intersection of the input sets';
+
+CREATE AGGREGATE roaring64_xor_agg(roaring64) (
+	SFUNC = roaring64_xor_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	COMBINEFUNC = roaring64_xor_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
+'the elements that an odd number of the input sets has';
+
+CREATE AGGREGATE roaring64_count_distinct(bigint) (
+	SFUNC = roaring64_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_cardinality_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_count_distinct(bigint) IS
+'how many different values the input has';
+
+CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
+	SFUNC = roaring64_or_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_cardinality_finalfn,
+	COMBINEFUNC = roaring64_or_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_or_cardinality_agg(roaring64) IS
+'how many elements the union of the input sets has';
+
+CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
+	SFUNC = roaring64_and_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_cardinality_finalfn,
+	COMBINEFUNC = roaring64_and_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_and_cardinality_agg(roaring64) IS
+'how many elements the intersection of the input sets has';
+
+CREATE AGGREGATE roaring64_xor_cardinality_agg(roaring64) (
+	SFUNC = roaring64_xor_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_cardinality_finalfn,
+	COMBINEFUNC = roaring64_xor_agg_transfn,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_xor_cardinality_agg(roaring64) IS
+'how many elements an odd number of the input sets has';

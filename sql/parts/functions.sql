@@ -1,0 +1,266 @@
+--
+-- src/type/counts.c: sizes of sets and of pairs of sets
+--
+
+CREATE FUNCTION roaring64_cardinality(roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
+'number of elements';
+
+CREATE FUNCTION roaring64_cardinality(roaring64, int8range)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_cardinality_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_cardinality(roaring64, int8range) IS
+'number of elements in the range';
+
+CREATE FUNCTION roaring64_is_empty(roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_is_empty'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_is_empty(roaring64) IS
+'whether there is no element';
+
+CREATE FUNCTION roaring64_and_cardinality(roaring64, roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_and_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and_cardinality(roaring64, roaring64) IS
+'number of elements of both sets';
+
+CREATE FUNCTION roaring64_or_cardinality(roaring64, roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_or_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_or_cardinality(roaring64, roaring64) IS
+'number of elements of either set';
+
+CREATE FUNCTION roaring64_xor_cardinality(roaring64, roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_xor_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_xor_cardinality(roaring64, roaring64) IS
+'number of elements of exactly one of the sets';
+
+CREATE FUNCTION roaring64_andnot_cardinality(roaring64, roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_andnot_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64, roaring64) IS
+'number of elements of the first set only';
+
+CREATE FUNCTION roaring64_jaccard(roaring64, roaring64)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'roaring64_jaccard'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_jaccard(roaring64, roaring64) IS
+'Jaccard index: share of the elements of either set that both have';
+
+--
+-- src/type/order.c: where an element stands in a set
+--
+
+CREATE FUNCTION roaring64_min(roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_min'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_min(roaring64) IS
+'smallest element, NULL if there is none';
+
+CREATE FUNCTION roaring64_max(roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_max'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_max(roaring64) IS
+'largest element, NULL if there is none';
+
+CREATE FUNCTION roaring64_rank(roaring64, bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_rank'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_rank(roaring64, bigint) IS
+'number of elements up to and including the value';
+
+CREATE FUNCTION roaring64_select(roaring64, n bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_select'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_select(roaring64, bigint) IS
+'nth element, from 1, or from the end if negative; NULL past either end';
+
+CREATE FUNCTION roaring64_next(roaring64, bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_next'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_next(roaring64, bigint) IS
+'smallest element not below the value, NULL if there is none';
+
+CREATE FUNCTION roaring64_prev(roaring64, bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_prev'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_prev(roaring64, bigint) IS
+'largest element not above the value, NULL if there is none';
+
+CREATE FUNCTION roaring64_next_absent(roaring64, bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_next_absent'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_next_absent(roaring64, bigint) IS
+'smallest bigint not below the value that is no element, NULL if there is none';
+
+--
+-- src/type/parts.c: pages, chunks, shifted sets
+--
+
+-- not STRICT: a limit of NULL is no limit
+CREATE FUNCTION roaring64_slice(roaring64, "offset" bigint,
+								"limit" bigint DEFAULT NULL)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_slice'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_slice(roaring64, bigint, bigint) IS
+'the elements after the first offset ones, at most limit of them';
+
+-- not STRICT: without "after" it is the first page
+CREATE FUNCTION roaring64_first(roaring64, n integer,
+								after bigint DEFAULT NULL)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'roaring64_first'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_first(roaring64, integer, bigint) IS
+'the n smallest elements above a value, ascending';
+
+-- not STRICT: without "before" it is the last page
+CREATE FUNCTION roaring64_last(roaring64, n integer,
+							   before bigint DEFAULT NULL)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'roaring64_last'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_last(roaring64, integer, bigint) IS
+'the n largest elements below a value, descending';
+
+CREATE FUNCTION roaring64_split(roaring64, bits integer,
+								OUT chunk bigint, OUT members roaring64)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'roaring64_split'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_split(roaring64, integer) IS
+'the set cut at multiples of 2^bits: chunk is element >> bits';
+
+CREATE FUNCTION roaring64_shift(roaring64, delta bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_shift'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_shift(roaring64, bigint) IS
+'every element plus delta';
+
+--
+-- src/type/rows.c: a set as rows
+--
+
+CREATE FUNCTION roaring64_elements(roaring64, reverse boolean DEFAULT false)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'roaring64_elements'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_elements(roaring64, boolean) IS
+'the elements as rows, ascending, or descending if reverse';
+
+CREATE FUNCTION roaring64_elements(roaring64, int8range,
+								   reverse boolean DEFAULT false)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'roaring64_elements_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_elements(roaring64, int8range, boolean) IS
+'the elements in the range as rows, ascending, or descending if reverse';
+
+CREATE FUNCTION roaring64_ranges(roaring64)
+RETURNS SETOF int8range
+AS 'MODULE_PATHNAME', 'roaring64_ranges'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
+'the fewest ranges that hold the elements and nothing else, ascending';
+
+CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
+									OUT range int8range, OUT count bigint,
+									OUT bar text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'roaring64_histogram'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
+'element counts of n ranges of equal width from the smallest element to the largest, with bars';
+
+--
+-- src/type/stats.c: what a value is made of
+--
+
+CREATE FUNCTION roaring64_stats(roaring64,
+								OUT cardinality bigint,
+								OUT bytes bigint,
+								OUT buckets bigint,
+								OUT array_containers bigint,
+								OUT bitset_containers bigint,
+								OUT run_containers bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'roaring64_stats'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_stats(roaring64) IS
+'number of elements, bytes before compression, buckets, and containers by kind';
+
+--
+-- src/type/bulk.c: one set and many values at once
+--
+
+CREATE FUNCTION roaring64_add(roaring64, bigint[])
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_add'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_add(roaring64, bigint[]) IS
+'the set with the values of the array';
+
+CREATE FUNCTION roaring64_remove(roaring64, bigint[])
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_remove'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_remove(roaring64, bigint[]) IS
+'the set without the values of the array';
+
+CREATE FUNCTION roaring64_contains_each(roaring64, bigint[])
+RETURNS boolean[]
+AS 'MODULE_PATHNAME', 'roaring64_contains_each'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_contains_each(roaring64, bigint[]) IS
+'for every value of the array, whether it is an element';
+
+--
+-- src/type/ids.c: ids made by a clock
+--
+
+CREATE FUNCTION roaring64_snowflake_fold(bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_snowflake_fold'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_snowflake_fold(bigint) IS
+'snowflake id with worker and sequence moved above the clock, for small sets';
+
+CREATE FUNCTION roaring64_snowflake_unfold(bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_snowflake_unfold'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_snowflake_unfold(bigint) IS
+'undoes roaring64_snowflake_fold';
+
+CREATE FUNCTION roaring64_time_bucket(bigint, bits integer)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_time_bucket'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_time_bucket(bigint, integer) IS
+'the id with its low bits cleared';

@@ -1,0 +1,427 @@
+--
+-- src/type/setops.c: union, intersection, difference, symmetric difference
+--
+
+CREATE FUNCTION roaring64_or(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_or'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
+'union';
+
+CREATE FUNCTION roaring64_or(roaring64, bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_or_element'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_or(roaring64, bigint) IS
+'set with an element';
+
+CREATE FUNCTION roaring64_or(bigint, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_element_or'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_or(bigint, roaring64) IS
+'set with an element';
+
+CREATE FUNCTION roaring64_or(roaring64, int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_or_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_or(roaring64, int8range) IS
+'set with all integers of a range';
+
+CREATE FUNCTION roaring64_and(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and(roaring64, roaring64) IS
+'intersection';
+
+CREATE FUNCTION roaring64_and(roaring64, bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and_element'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and(roaring64, bigint) IS
+'the element if the set has it, as a set';
+
+CREATE FUNCTION roaring64_and(roaring64, int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and(roaring64, int8range) IS
+'the elements within a range';
+
+CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_andnot'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
+'difference';
+
+CREATE FUNCTION roaring64_andnot(roaring64, bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_andnot_element'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_andnot(roaring64, bigint) IS
+'set without an element';
+
+CREATE FUNCTION roaring64_andnot(roaring64, int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_andnot(roaring64, int8range) IS
+'the elements outside a range';
+
+CREATE FUNCTION roaring64_xor(roaring64, roaring64)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_xor'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
+'symmetric difference';
+
+CREATE FUNCTION roaring64_xor(roaring64, bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_xor_element'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_xor(roaring64, bigint) IS
+'set with an element if absent, without if present';
+
+CREATE FUNCTION roaring64_xor(roaring64, int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_xor_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_xor(roaring64, int8range) IS
+'set with a range complemented';
+
+CREATE OPERATOR | (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_or,
+	COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (roaring64, roaring64) IS
+'union';
+
+CREATE OPERATOR | (
+	LEFTARG = roaring64,
+	RIGHTARG = bigint,
+	FUNCTION = roaring64_or,
+	COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (roaring64, bigint) IS
+'set with an element';
+
+CREATE OPERATOR | (
+	LEFTARG = bigint,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_or,
+	COMMUTATOR = |
+);
+COMMENT ON OPERATOR | (bigint, roaring64) IS
+'set with an element';
+
+CREATE OPERATOR | (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_or
+);
+COMMENT ON OPERATOR | (roaring64, int8range) IS
+'set with all integers of a range';
+
+CREATE OPERATOR & (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_and,
+	COMMUTATOR = &
+);
+COMMENT ON OPERATOR & (roaring64, roaring64) IS
+'intersection';
+
+CREATE OPERATOR & (
+	LEFTARG = roaring64,
+	RIGHTARG = bigint,
+	FUNCTION = roaring64_and
+);
+COMMENT ON OPERATOR & (roaring64, bigint) IS
+'the element if the set has it, as a set';
+
+CREATE OPERATOR & (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_and
+);
+COMMENT ON OPERATOR & (roaring64, int8range) IS
+'the elements within a range';
+
+CREATE OPERATOR - (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_andnot
+);
+COMMENT ON OPERATOR - (roaring64, roaring64) IS
+'difference';
+
+CREATE OPERATOR - (
+	LEFTARG = roaring64,
+	RIGHTARG = bigint,
+	FUNCTION = roaring64_andnot
+);
+COMMENT ON OPERATOR - (roaring64, bigint) IS
+'set without an element';
+
+CREATE OPERATOR - (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_andnot
+);
+COMMENT ON OPERATOR - (roaring64, int8range) IS
+'the elements outside a range';
+
+CREATE OPERATOR # (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_xor,
+	COMMUTATOR = #
+);
+COMMENT ON OPERATOR # (roaring64, roaring64) IS
+'symmetric difference';
+
+CREATE OPERATOR # (
+	LEFTARG = roaring64,
+	RIGHTARG = bigint,
+	FUNCTION = roaring64_xor
+);
+COMMENT ON OPERATOR # (roaring64, bigint) IS
+'set with an element if absent, without if present';
+
+CREATE OPERATOR # (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_xor
+);
+COMMENT ON OPERATOR # (roaring64, int8range) IS
+'set with a range complemented';
+
+--
+-- src/type/containment.c: tests.  The empty set and the empty range are
+-- contained in everything and overlap nothing.
+--
+
+CREATE FUNCTION roaring64_contains(roaring64, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_contains'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contains(roaring64, roaring64) IS
+'has all elements of the other set';
+
+CREATE FUNCTION roaring64_contains(roaring64, bigint)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_contains_element'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contains(roaring64, bigint) IS
+'has the element';
+
+CREATE FUNCTION roaring64_contains(roaring64, int8range)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_contains_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contains(roaring64, int8range) IS
+'has all integers of the range';
+
+CREATE FUNCTION roaring64_contains(int8range, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_range_contains'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contains(int8range, roaring64) IS
+'all elements are in the range';
+
+CREATE FUNCTION roaring64_contained(roaring64, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_contained'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contained(roaring64, roaring64) IS
+'the other set has all its elements';
+
+CREATE FUNCTION roaring64_contained(bigint, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_element_contained'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contained(bigint, roaring64) IS
+'is an element';
+
+CREATE FUNCTION roaring64_contained(int8range, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_range_contained'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contained(int8range, roaring64) IS
+'all its integers are elements';
+
+CREATE FUNCTION roaring64_contained(roaring64, int8range)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_contained_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_contained(roaring64, int8range) IS
+'all elements are in the range';
+
+CREATE FUNCTION roaring64_overlaps(roaring64, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_overlaps'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
+'some element is common';
+
+CREATE FUNCTION roaring64_overlaps(roaring64, int8range)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_overlaps(roaring64, int8range) IS
+'some element is in the range';
+
+CREATE FUNCTION roaring64_overlaps(int8range, roaring64)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+SUPPORT roaring64_support;
+COMMENT ON FUNCTION roaring64_overlaps(int8range, roaring64) IS
+'some element is in the range';
+
+CREATE OPERATOR @> (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_contains,
+	COMMUTATOR = <@,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR @> (roaring64, roaring64) IS
+'has all elements of the other set';
+
+CREATE OPERATOR @> (
+	LEFTARG = roaring64,
+	RIGHTARG = bigint,
+	FUNCTION = roaring64_contains,
+	COMMUTATOR = <@,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR @> (roaring64, bigint) IS
+'has the element';
+
+CREATE OPERATOR @> (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_contains,
+	COMMUTATOR = <@,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR @> (roaring64, int8range) IS
+'has all integers of the range';
+
+CREATE OPERATOR @> (
+	LEFTARG = int8range,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_contains,
+	COMMUTATOR = <@,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR @> (int8range, roaring64) IS
+'all elements are in the range';
+
+CREATE OPERATOR <@ (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_contained,
+	COMMUTATOR = @>,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR <@ (roaring64, roaring64) IS
+'the other set has all its elements';
+
+CREATE OPERATOR <@ (
+	LEFTARG = bigint,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_contained,
+	COMMUTATOR = @>,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR <@ (bigint, roaring64) IS
+'is an element';
+
+CREATE OPERATOR <@ (
+	LEFTARG = int8range,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_contained,
+	COMMUTATOR = @>,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR <@ (int8range, roaring64) IS
+'all its integers are elements';
+
+CREATE OPERATOR <@ (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_contained,
+	COMMUTATOR = @>,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR <@ (roaring64, int8range) IS
+'all elements are in the range';
+
+CREATE OPERATOR && (
+	LEFTARG = roaring64,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_overlaps,
+	COMMUTATOR = &&,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR && (roaring64, roaring64) IS
+'some element is common';
+
+CREATE OPERATOR && (
+	LEFTARG = roaring64,
+	RIGHTARG = int8range,
+	FUNCTION = roaring64_overlaps,
+	COMMUTATOR = &&,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR && (roaring64, int8range) IS
+'some element is in the range';
+
+CREATE OPERATOR && (
+	LEFTARG = int8range,
+	RIGHTARG = roaring64,
+	FUNCTION = roaring64_overlaps,
+	COMMUTATOR = &&,
+	RESTRICT = roaring64_contsel,
+	JOIN = roaring64_contjoinsel
+);
+COMMENT ON OPERATOR && (int8range, roaring64) IS
+'some element is in the range';

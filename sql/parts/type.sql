@@ -1,0 +1,115 @@
+--
+-- The type.  Its payload is the portable 64-bit Roaring format; see
+-- src/portable/r64.h.
+--
+
+CREATE TYPE roaring64;
+
+--
+-- src/type/io.c: text
+--
+
+CREATE FUNCTION roaring64_in(cstring)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_in(cstring) IS
+'I/O';
+
+-- STABLE: what it writes depends on roaring64.output_format
+CREATE FUNCTION roaring64_out(roaring64)
+RETURNS cstring
+AS 'MODULE_PATHNAME', 'roaring64_out'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_out(roaring64) IS
+'I/O';
+
+--
+-- src/type/foreign.c: bytes
+--
+
+CREATE FUNCTION roaring64_recv(internal)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_recv'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_recv(internal) IS
+'I/O';
+
+CREATE FUNCTION roaring64_send(roaring64)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'roaring64_send'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION roaring64_send(roaring64) IS
+'I/O';
+
+--
+-- src/planner/: ANALYZE, estimators and the support function.  They come
+-- before what names them.
+--
+
+CREATE FUNCTION roaring64_typanalyze(internal)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_typanalyze'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_typanalyze(internal) IS
+'roaring64 typanalyze';
+
+CREATE FUNCTION roaring64_contsel(internal, oid, internal, integer)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'roaring64_contsel'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_contsel(internal, oid, internal, integer) IS
+'restriction selectivity of containment and overlap';
+
+CREATE FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'roaring64_contjoinsel'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
+'join selectivity of containment and overlap';
+
+CREATE FUNCTION roaring64_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_support(internal) IS
+'planner support for functions of roaring64';
+
+CREATE TYPE roaring64 (
+	INPUT = roaring64_in,
+	OUTPUT = roaring64_out,
+	RECEIVE = roaring64_recv,
+	SEND = roaring64_send,
+	ANALYZE = roaring64_typanalyze,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = extended,
+	CATEGORY = 'U'
+);
+COMMENT ON TYPE roaring64 IS
+'set of bigint, stored as a portable 64-bit Roaring bitmap';
+
+CREATE FUNCTION roaring64_from_bytea(bytea)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_from_bytea'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_from_bytea(bytea) IS
+'set from portable 64-bit Roaring bytes, which are validated';
+
+CREATE FUNCTION roaring64_check(bytea)
+RETURNS text
+AS 'MODULE_PATHNAME', 'roaring64_check'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_check(bytea) IS
+'why bytes are not a portable 64-bit Roaring bitmap, NULL if they are';
+
+-- explicit only, lest functions of bytea take a set
+CREATE CAST (roaring64 AS bytea)
+WITHOUT FUNCTION;
+COMMENT ON CAST (roaring64 AS bytea) IS
+'the portable 64-bit Roaring bytes';
+
+CREATE CAST (bytea AS roaring64)
+WITH FUNCTION roaring64_from_bytea(bytea);
+COMMENT ON CAST (bytea AS roaring64) IS
+'set from portable 64-bit Roaring bytes, which are validated';
