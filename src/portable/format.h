@@ -46,6 +46,8 @@
 #define R64_RUNS_MAX		2047	/* most runs worth a run container */
 #define R64_HEADER_SIZE		8	/* the number of buckets */
 #define R64_MIN_BUCKET		12	/* high half, cookie, count; no container */
+#define R64_MIN_CONTAINER	6	/* key, cardinality - 1, one value */
+#define R64_MAX_BUCKET		((size_t) 1 << 30)	/* more than any takes */
 
 #define R64_HIGH(u)		((uint32_t) ((u) >> 32))
 #define R64_KEY(u)		((uint16_t) ((u) >> 16))

@@ -10,6 +10,7 @@
 #include "builder.h"
 #include "container.h"
 #include "index.h"
+#include "setops.h"
 
 /* Up to two intervals of unsigned values, ascending: what to keep of a set. */
 typedef struct mask
@@ -88,6 +89,43 @@ masked_containers(const mask *m, const r64_bucket *b, uint32_t *end)
 	return first;
 }
 
+/* The bytes of a bucket of containers [from, to) of another. */
+static size_t
+part_size(const r64_env *env, const r64_bucket *b, uint32_t from, uint32_t to)
+{
+	size_t		first = r64_container_offset(env, b, from);
+	size_t		last = r64_container_offset(env, b, to);
+
+	return 4 + r64_bucket_header_size(to - from, b->run_flags != NULL) +
+		(last > first ? last - first : 0);
+}
+
+/*
+ * How large what a mask keeps of buckets [from, to) can be.  Of the first and
+ * the last it may keep a small part only, and often they are the same.
+ */
+static size_t
+masked_size(const r64_set *s, const mask *m, uint64_t from, uint64_t to)
+{
+	const r64_index_entry *entries = s->index->entries;
+	r64_bucket	b;
+	uint32_t	i;
+	uint32_t	end;
+	size_t		size;
+
+	if (from >= to)
+		return 0;
+	r64_bucket_open(s, entries[from].pos, &b);
+	i = masked_containers(m, &b, &end);
+	size = part_size(s->env, &b, i, end);
+	if (to - from == 1)
+		return size;
+	size += entries[to - 1].pos - (size_t) (b.end - s->bytes);
+	r64_bucket_open(s, entries[to - 1].pos, &b);
+	i = masked_containers(m, &b, &end);
+	return size + part_size(s->env, &b, i, end);
+}
+
 static void
 write_masked_bucket(r64_writer *w, const mask *m, const r64_bucket *b)
 {
@@ -141,10 +179,7 @@ apply_mask(r64_set *s, const mask *m)
 	end = m->n == 0 || R64_HIGH(m->part[m->n - 1].hi) == UINT32_MAX ? index->n :
 		r64_index_seek(index, R64_HIGH(m->part[m->n - 1].hi) + 1);
 
-	/* what the buckets that can be kept take, at most */
-	r64_writer_init(&w, s->env, i >= end ? 0 :
-					(end == index->n ? s->size : index->entries[end].pos) -
-					index->entries[i].pos);
+	r64_writer_init(&w, s->env, masked_size(s, m, i, end));
 	while (i < end)
 	{
 		uint64_t	first = i;
@@ -222,22 +257,12 @@ make_mask(int64_t lo, int64_t hi, bool keep)
 r64_buf
 r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 {
-	r64_range	range = {.lo = lo,.hi = hi};
 	mask		m;
-	r64_buf		buf;
-	r64_buf		result;
-	r64_set		b;
 
-	if (op == R64_AND || op == R64_ANDNOT)
-	{
-		m = make_mask(lo, hi, op == R64_AND);
-		return apply_mask(a, &m);
-	}
-	buf = r64_from_ranges(a->env, &range, 1);
-	b = r64_open_buf(a->env, buf);
-	result = r64_combine(op, a, &b);
-	a->env->release(a->env->arg, buf.base);
-	return result;
+	if (op == R64_OR || op == R64_XOR)
+		return r64_merge_range(op, a, lo, hi);
+	m = make_mask(lo, hi, op == R64_AND);
+	return apply_mask(a, &m);
 }
 
 #define lengthof(array) (sizeof(array) / sizeof((array)[0]))

@@ -16,7 +16,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "writer.h"
+#include "setops.h"
 
 /*
  * An operation: which side's own elements it keeps, and its kernels.  Where
@@ -575,12 +575,47 @@ pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
 		r64_writer_buckets(w, from, (size_t) (to - from), n);
 }
 
+/*
+ * Merges all buckets of b with those of the walk that come before b's last
+ * one or have its high half.
+ */
+static void
+merge_set(const operation *op, r64_writer *w, r64_walk *walk_a,
+		  const r64_set *b)
+{
+	r64_walk	walk_b;
+
+	r64_walk_start(&walk_b, b);
+	while (walk_a->live && walk_b.live)
+	{
+		if (walk_a->b.high < walk_b.b.high)
+			pass_buckets(w, walk_a, op->keep_a, &walk_b.b.high);
+		else if (walk_a->b.high > walk_b.b.high)
+			pass_buckets(w, &walk_b, op->keep_b, &walk_a->b.high);
+		else
+		{
+			merge_buckets(op, w, &walk_a->b, &walk_b.b);
+			r64_walk_next(walk_a);
+			r64_walk_next(&walk_b);
+		}
+	}
+	if (walk_b.live)
+		pass_buckets(w, &walk_b, op->keep_b, NULL);
+}
+
+static r64_buf
+finish(const operation *op, r64_writer *w, r64_walk *walk_a)
+{
+	if (walk_a->live)
+		pass_buckets(w, walk_a, op->keep_a, NULL);
+	return r64_writer_finish(w);
+}
+
 r64_buf
 r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	operation	op = get_operation(opcode);
 	r64_walk	walk_a;
-	r64_walk	walk_b;
 	r64_writer	w;
 	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
 
@@ -592,25 +627,75 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
 	r64_walk_start(&walk_a, a);
-	r64_walk_start(&walk_b, b);
-	while (walk_a.live && walk_b.live)
+	merge_set(&op, &w, &walk_a, b);
+	return finish(&op, &w, &walk_a);
+}
+
+/*
+ * Merges the unsigned interval [lo, hi].  Its part of each bucket is made a set
+ * of its own when its turn comes: all together can be larger than the result,
+ * where the other side cancels them out.
+ */
+static void
+merge_interval(const operation *op, r64_writer *w, r64_walk *walk_a,
+			   uint64_t lo, uint64_t hi)
+{
+	r64_env		env = *w->env;
+	r64_buf		part = {0};
+
+	env.headroom = 0;
+	env.max_size = R64_MAX_BUCKET;
+	for (uint32_t high = R64_HIGH(lo);; high++)
 	{
-		if (walk_a.b.high < walk_b.b.high)
-			pass_buckets(&w, &walk_a, op.keep_a, &walk_b.b.high);
-		else if (walk_a.b.high > walk_b.b.high)
-			pass_buckets(&w, &walk_b, op.keep_b, &walk_a.b.high);
-		else
+		uint64_t	base = (uint64_t) high << 32;
+		r64_set		b;
+
+		/* those between the first and the last are alike */
+		if (part.base == NULL || high == R64_HIGH(lo) + 1 ||
+			high == R64_HIGH(hi))
 		{
-			merge_buckets(&op, &w, &walk_a.b, &walk_b.b);
-			r64_walk_next(&walk_a);
-			r64_walk_next(&walk_b);
+			r64_range	range = {
+				.lo = (int64_t) (lo > base ? lo : base),
+				.hi = (int64_t) (hi < (base | UINT32_MAX) ? hi : base | UINT32_MAX)
+			};
+
+			if (part.base != NULL)
+				env.release(env.arg, part.base);
+			part = r64_from_ranges(&env, &range, 1);
 		}
+		r64_store32(part.base + R64_HEADER_SIZE, high);
+		b = r64_open_buf(&env, part);
+		merge_set(op, w, walk_a, &b);
+		env.poll(env.arg);
+		if (high == R64_HIGH(hi))
+			break;
 	}
-	if (walk_a.live)
-		pass_buckets(&w, &walk_a, op.keep_a, NULL);
-	if (walk_b.live)
-		pass_buckets(&w, &walk_b, op.keep_b, NULL);
-	return r64_writer_finish(&w);
+	env.release(env.arg, part.base);
+}
+
+r64_buf
+r64_merge_range(r64_op opcode, const r64_set *a, int64_t lo, int64_t hi)
+{
+	operation	op = get_operation(opcode);
+	const r64_env *env = a->env;
+	r64_walk	walk_a;
+	r64_writer	w;
+
+	/* a container of the range is one of the result's, or one of a's */
+	if (lo <= hi && ((uint64_t) hi - (uint64_t) lo) >> 16 >
+		(a->size + env->max_size) / R64_MIN_CONTAINER)
+		env->fail(env->arg, R64_TOO_LARGE, "result too large");
+
+	r64_writer_init(&w, env, a->size + R64_SINGLETON_SIZE);
+	r64_walk_start(&walk_a, a);
+	/* stored order is that of the unsigned values */
+	if (lo <= hi && hi >= 0)
+		merge_interval(&op, &w, &walk_a, lo < 0 ? 0 : (uint64_t) lo,
+					   (uint64_t) hi);
+	if (lo <= hi && lo < 0)
+		merge_interval(&op, &w, &walk_a, (uint64_t) lo,
+					   hi < 0 ? (uint64_t) hi : UINT64_MAX);
+	return finish(&op, &w, &walk_a);
 }
 
 r64_buf

@@ -234,11 +234,14 @@ end_of_bar(const HistogramState *state, uint64 i, int64 lo)
 	return (int64) ((uint64) lo + width - 1);
 }
 
-/* How many elements the fullest of these bars has. */
+/*
+ * How many elements the fullest of these bars has.  At least 1, also if the
+ * set is damaged and its counts do not go with its ends.
+ */
 static uint64
 count_fullest(HistogramState *state, uint64 bars)
 {
-	uint64		most = 0;
+	uint64		most = 1;
 	int64		lo = state->lo;
 
 	for (uint64 i = 0; i < bars; i++)

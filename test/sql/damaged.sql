@@ -42,6 +42,10 @@ INSERT INTO damaged
 	FROM (SELECT array_agg(i * 2)::roaring64::bytea FROM generate_series(0, 9999) AS i) AS t(b),
 		generate_series(0, length(b) - 1) AS n
 	WHERE n < 40 OR n > length(b) - 4;
+INSERT INTO damaged
+	SELECT 'bitset', 'all zero', pg_temp.raw(substr(b, 1, length(b) - 8192)
+											 || decode(repeat('00', 8192), 'hex'))
+	FROM (SELECT array_agg(i * 2)::roaring64::bytea FROM generate_series(0, 9999) AS i) AS t(b);
 
 -- a call that never ends is a failure as well; all are in one statement, which
 -- takes some minutes under valgrind

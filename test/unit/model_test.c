@@ -462,6 +462,44 @@ test_combine_range(void)
 	}
 }
 
+/* A small part of a large set takes little memory. */
+static void
+test_part(void)
+{
+	int64_t		lo = shape_probe(&u, &ma);
+	int64_t		hi = (int64_t) ((uint64_t) lo + unit_skewed(200000));
+	model		range = model_range(lo, hi);
+	model		want = model_combine(R64_AND, &ma, &range);
+	call		c = {.op = R64_AND,.s = &a,.lo = lo,.hi = hi};
+
+	r64_index_set(&a);
+	unit_largest = 0;
+	check_call(call_combine_range, &c, &want);
+	CHECK(unit_largest <= 2 * c.result.size + 4 * 8192);
+}
+
+/* A range that the set cancels out, as large as no result may be. */
+static void
+test_cancel(void)
+{
+	int64_t		lo = shape_probe(&u, &mb) / 2;
+	int64_t		hi = lo + (int64_t) unit_skewed(UINT64_C(1) << 34);
+	model		range = model_range(lo, hi);
+	model		cancelled = model_combine(R64_XOR, &mb, &range);
+	r64_set		s = model_open(&cancelled);
+	call		c = {.op = R64_XOR,.s = &s,.lo = lo,.hi = hi};
+
+	unit_note(" range %" PRId64 " to %" PRId64, lo, hi);
+	unit_env.max_size = b.size;
+	check_call(call_combine_range, &c, &mb);
+	if (b.size > 8)
+	{
+		unit_env.max_size = b.size - 1;
+		check_call(call_combine_range, &c, &mb);
+	}
+	r64_close(&s);
+}
+
 static void
 test_shift(void)
 {
@@ -677,6 +715,8 @@ static const struct
 	{"combine", test_combine},
 	{"splice", test_splice},
 	{"combine_range", test_combine_range},
+	{"part", test_part},
+	{"cancel", test_cancel},
 	{"shift", test_shift},
 	{"copy", test_copy},
 	{"from_values", test_from_values},
