@@ -1,19 +1,22 @@
 # 003_readme.pl
-#	  The README shows what the server gives, and names all there is.
+#	  The documentation shows what the server gives, and names all there is.
 #
-# Run is every example of README.md, one after the other in one database:
+# Run is every example of README.md and of the pages in docs/, those of a page
+# one after the other in a database of its own, so that each page is whole by
+# itself.  The extension is there unless the page creates it.  An example is
 #
 #	- a block marked "sql", in a session of its own.  A block without a mark
 #	  right after it is what psql prints; without one it prints nothing;
 #	- a row of a table that has the columns "Example" and "Result".  The example
-#	  is what follows SELECT, from the table t unless it says otherwise.  <br>
-#	  separates rows and ", " columns; a dash stands for neither.
+#	  is what follows SELECT, from the table t if the page makes one, unless it
+#	  says otherwise.  <br> separates rows and ", " columns; a dash stands for
+#	  neither.
 #
 # How many that were is the name of a test, which passes if all were equal.
 #
 # The reference is compared with the catalogs in both directions: signatures,
-# the functions behind operators and casts, costs, and the setting.  Links
-# within the page and to files have to lead somewhere.
+# the functions behind operators and casts, costs, and the setting.  Links to
+# pages, to headings in them and to files have to lead somewhere.
 
 use strict;
 use warnings FATAL => 'all';
@@ -25,17 +28,16 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 #
-# Reading README.md.  @examples is what to run, in order: name, statements, the
-# options of psql, what it should print.  %table has the rows of the tables of
-# the reference by the name of their first column.
+# Reading the pages.  @examples is what to run, in order: page, name,
+# statements, the options of psql, what it should print.  %table has the rows of
+# the tables of all pages by the name of their first column.
 #
-open my $readme, '<', 'README.md' or die "README.md: $!";
-my @lines = <$readme>;
-close $readme;
-chomp @lines;
-
+my @pages = ('README.md', sort glob 'docs/*.md docs/*/*.md');
 my (@examples, %table);
 my @as_result = ('-A', '-t', '-F', ', ', '-P', 'null=NULL');
+
+# The page that is being read, and its lines.
+my ($page, @lines);
 
 # The lines up to the end of the block that begins on line $$i; leaves $$i
 # after it.
@@ -44,7 +46,11 @@ sub read_block
 	my ($i) = @_;
 	my @block;
 
-	push @block, $lines[$$i] while $lines[ ++$$i ] ne '```';
+	while ($lines[ ++$$i ] ne '```')
+	{
+		push @block, $lines[$$i];
+		die "$page: a block has no end" if $$i == $#lines;
+	}
 	$$i++;
 	return join '', map { "$_\n" } @block;
 }
@@ -66,9 +72,10 @@ sub read_table
 {
 	my ($i) = @_;
 	my @columns = cells($lines[$$i]);
+	my $from_t = grep { /^CREATE TABLE t AS$/ } @lines;
 
 	$$i += 2;
-	for (; $lines[$$i] =~ /^\|/; $$i++)
+	for (; ($lines[$$i] // '') =~ /^\|/; $$i++)
 	{
 		my %row;
 
@@ -77,10 +84,11 @@ sub read_table
 		next if !defined $row{Result} || $row{Example} eq '—';
 
 		my $query = code($row{Example});
-		$query .= ' FROM t' unless $query =~ /\bFROM\b/;
+		$query .= ' FROM t' if $from_t && $query !~ /\bFROM\b/;
 		push @examples,
 		  {
-			name => 'line ' . ($$i + 1) . ": $query",
+			page => $page,
+			name => "$page, line " . ($$i + 1) . ": $query",
 			statements => "SELECT $query;",
 			options => \@as_result,
 			output => code($row{Result} =~ s/<br>/\n/gr) . "\n"
@@ -89,35 +97,42 @@ sub read_table
 	return;
 }
 
-for (my $i = 0; $i < @lines;)
+for (@pages)
 {
-	if ($lines[$i] eq '```sql')
+	$page = $_;
+	@lines = split /\n/, slurp_file($page);
+	for (my $i = 0; $i < @lines;)
 	{
-		my $name = 'the block on line ' . ($i + 1);
-		my $statements = read_block(\$i);
-		my $output = $lines[$i] eq '```' ? read_block(\$i) : '';
+		my $place = "$page, line " . ($i + 1);
 
-		push @examples,
-		  {
-			name => $name,
-			statements => $statements,
-			options => [],
-			output => $output
-		  };
+		if ($lines[$i] eq '```sql')
+		{
+			my $statements = read_block(\$i);
+			my $output = ($lines[$i] // '') eq '```' ? read_block(\$i) : '';
+
+			push @examples,
+			  {
+				page => $page,
+				name => $place,
+				statements => $statements,
+				options => [],
+				output => $output
+			  };
+		}
+		elsif ($lines[$i] eq '```')
+		{
+			die "$place: the output of nothing";
+		}
+		elsif ($lines[$i] =~ /^```/) { read_block(\$i); }
+		elsif ($lines[$i] =~ /^\|/)  { read_table(\$i); }
+		else                         { $i++; }
 	}
-	elsif ($lines[$i] eq '```')
-	{
-		die 'the block on line ' . ($i + 1) . ' is the output of nothing';
-	}
-	elsif ($lines[$i] =~ /^```/) { read_block(\$i); }
-	elsif ($lines[$i] =~ /^\|/)  { read_table(\$i); }
-	else                         { $i++; }
 }
 
 cmp_ok(scalar(grep { !@{ $_->{options} } } @examples),
-	'>', 10, 'the blocks of the README are understood');
+	'>', 10, 'the blocks are understood');
 cmp_ok(scalar(grep { @{ $_->{options} } } @examples),
-	'>', 80, 'the tables of the README are understood');
+	'>', 80, 'the tables are understood');
 
 #
 # Running it.
@@ -126,20 +141,35 @@ my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
 $node->start;
 
-# What psql prints, errors included, without space at the ends of lines.
+# A database for each page.
+my %database;
+for my $example (@examples)
+{
+	my $database = $example->{page};
+
+	next if $database{$database}++;
+	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"});
+	$node->safe_psql($database, 'CREATE EXTENSION roaring64')
+	  unless grep { $_->{page} eq $database && $_->{statements} =~ /^CREATE EXTENSION roaring64;$/m }
+		  @examples;
+}
+
+# What psql prints in a database, errors included, without space at the ends of
+# lines.
 sub psql
 {
-	my ($statements, @options) = @_;
+	my ($database, $statements, @options) = @_;
 	my $printed = '';
 
-	IPC::Run::run([ 'psql', '-X', '-q', @options, '-d', $node->connstr('postgres') ],
+	IPC::Run::run([ 'psql', '-X', '-q', @options, '-d', $node->connstr($database) ],
 		'<', \$statements, '>', \$printed, '2>&1');
 	$printed =~ s/[ \t]+$//mg;
 	$printed =~ s/\n+\z/\n/;
 	return $printed;
 }
 
-my $equal = grep { is(psql($_->{statements}, @{ $_->{options} }), $_->{output}, $_->{name}) }
+my $equal =
+  grep { is(psql($_->{page}, $_->{statements}, @{ $_->{options} }), $_->{output}, $_->{name}) }
   @examples;
 my $blocks = grep { !@{ $_->{options} } } @examples;
 is($equal, scalar @examples, sprintf '%d examples run, %d blocks and %d rows of tables: all give what is shown',
@@ -147,29 +177,45 @@ is($equal, scalar @examples, sprintf '%d examples run, %d blocks and %d rows of 
 
 #
 # Links.  A heading's anchor is its text in lower case, with hyphens for spaces
-# and without marks.
+# and without marks.  A target is written as the path from the root.
 #
-my (%anchor, @links, $in_block);
-for (@lines)
+my (%anchor, @links);
+for my $page (@pages)
 {
-	$in_block = !$in_block if /^```/;
-	next if $in_block;
-	$anchor{ '#' . lc($1) =~ s/[^\w -]//gr =~ s/ /-/gr }++ if /^#+ (.*)/;
-	push @links, /\]\(([^)]+)\)/g;
+	my $text = slurp_file($page) =~ s/^```.*?^```$//msgr;
+	my $folder = $page =~ m{^(.*/)} ? $1 : '';
+
+	$anchor{ "$page#" . lc($1) =~ s/[^\w -]//gr =~ s/ /-/gr }++ while $text =~ /^#+ (.*)/mg;
+	while ($text =~ /\]\(([^)]+)\)/g)
+	{
+		my $target = $1;
+
+		next if $target =~ /^https:/;
+		$target = $target =~ /^#/ ? "$page$target" : "$folder$target";
+		1 while $target =~ s{[^/]+/\.\./}{};
+		push @links, [ $page, $target ];
+	}
 }
-cmp_ok(scalar(@links), '>', 40, 'the links of the README are understood');
-is(join(' ', grep { !/^https:/ && !$anchor{$_} && !-e $_ } @links), '', 'links lead somewhere');
-is(join(' ', grep { $anchor{$_} > 1 } sort keys %anchor), '', 'no two headings have one anchor');
+cmp_ok(scalar(@links), '>', 40, 'the links are understood');
+is( join("\n", map { "$_->[0]: $_->[1]" }
+		  grep { $_->[1] =~ /#/ ? !$anchor{ $_->[1] } : !-e $_->[1] } @links),
+	'', 'links lead somewhere');
+is(join(' ', grep { $anchor{$_} > 1 } sort keys %anchor), '', 'no two headings of a page have one anchor');
+is( join(' ', grep {
+			my $page = $_;
+			$page ne 'README.md' && !grep { $_->[1] =~ /^\Q$page\E(?:#|$)/ } @links
+		} @pages), '', 'every page is linked to');
 
 #
-# The catalogs: a line for every member of the extension, as the README has to
-# name it.  A function's arguments and result are written as in
+# The catalogs: a line for every member of the extension, as the reference has
+# to name it.  A function's arguments and result are written as in
 #	name(type, name type DEFAULT value) → SETOF (name type, name type)
 #
 sub catalog
 {
 	my ($query) = @_;
 	my $printed = psql(
+		$pages[-1],
 		qq{
 	CREATE TEMP VIEW members AS
 	SELECT d.classid, d.objid FROM pg_depend d, pg_extension e
@@ -249,7 +295,7 @@ for (
 }
 
 same(
-	'the functions in the README are those there are, with that result and that cost',
+	'the functions in the reference are those there are, with that result and that cost',
 	[ documented('Function', 'Cost') ],
 	[ sort map { $row{$_} } grep {
 		my $function = $_;
@@ -267,7 +313,7 @@ same(
 	[]);
 
 same(
-	'the operators in the README are those there are',
+	'the operators in the reference are those there are',
 	[ documented('Operator', 'Function') ],
 	[
 		catalog(
@@ -279,7 +325,7 @@ same(
 	]);
 
 same(
-	'the casts in the README are those there are',
+	'the casts in the reference are those there are',
 	[ sort map {
 		code("$_->{Cast} $_->{Function}")
 		  . ($_->{Meaning} =~ /^Assignment\./ ? ' by assignment' : '')
@@ -294,7 +340,7 @@ same(
 	]);
 
 same(
-	'the aggregates in the README are those there are',
+	'the aggregates in the reference are those there are',
 	[ documented('Aggregate') ],
 	[
 		catalog(
@@ -304,7 +350,7 @@ same(
 	]);
 
 same(
-	'the procedures in the README are those there are',
+	'the procedures in the reference are those there are',
 	[ documented('Procedure') ],
 	[
 		catalog(
@@ -314,7 +360,7 @@ same(
 	]);
 
 same(
-	'the other objects in the README are those there are',
+	'the other objects in the reference are those there are',
 	[ documented('Object') ],
 	[
 		catalog(
@@ -327,7 +373,7 @@ same(
 	]);
 
 same(
-	'the settings in the README are those there are',
+	'the settings in the reference are those there are',
 	[ documented('Setting', 'Values', 'Default') ],
 	[
 		catalog(

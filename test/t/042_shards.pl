@@ -4,7 +4,7 @@
 # A fourth server, which the clients talk to, has them as foreign partitions of
 # postgres_fdw, and beside them the same rows in ordinary tables.  Each query is
 # made of both.  What the three servers are asked is read in the plans, as the
-# README says what is done there and what is not.
+# page docs/sharding.md says what is done there and what is not.
 
 use strict;
 use warnings FATAL => 'all';
@@ -273,12 +273,10 @@ same('nothing is shipped', 'SELECT user_id, day FROM readers WHERE read @> 12 OR
 	3, qr/^SELECT user_id, day, read FROM public\.readers(?: ORDER BY .*)?$/);
 
 #
-# The README's example, but for where the servers are: what to do on each of
+# The page's example, but for where the servers are: what to do on each of
 # them, what to do on the front, a query, and its plan.
 #
-open my $readme, '<', 'README.md' or die "README.md: $!";
-my ($section) = join('', <$readme>) =~ /^### Sets on several servers\n(.*?)^##/ms;
-close $readme;
+my ($section) = slurp_file('docs/sharding.md') =~ /^## Sets on several servers\n(.*)/ms;
 my ($on_shards, $on_front, $query, $shown, @more) = $section =~ /^```text\n(.*?)^```/msg;
 ok(defined $shown && !@more, 'the example is found');
 
