@@ -9,11 +9,19 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_from_array(bigint[]) IS
 'set of the elements of an array';
 
-CREATE FUNCTION roaring64_from_array(integer[])
+-- functions of their own, as a cast takes no other array than it is made from
+CREATE FUNCTION roaring64_from_integer_array(integer[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_from_array'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION roaring64_from_array(integer[]) IS
+COMMENT ON FUNCTION roaring64_from_integer_array(integer[]) IS
+'set of the elements of an array';
+
+CREATE FUNCTION roaring64_from_smallint_array(smallint[])
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_from_array'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_from_smallint_array(smallint[]) IS
 'set of the elements of an array';
 
 CREATE FUNCTION roaring64_to_array(roaring64)
@@ -29,8 +37,13 @@ COMMENT ON CAST (bigint[] AS roaring64) IS
 'set of the elements of an array';
 
 CREATE CAST (integer[] AS roaring64)
-WITH FUNCTION roaring64_from_array(integer[]) AS ASSIGNMENT;
+WITH FUNCTION roaring64_from_integer_array(integer[]) AS ASSIGNMENT;
 COMMENT ON CAST (integer[] AS roaring64) IS
+'set of the elements of an array';
+
+CREATE CAST (smallint[] AS roaring64)
+WITH FUNCTION roaring64_from_smallint_array(smallint[]) AS ASSIGNMENT;
+COMMENT ON CAST (smallint[] AS roaring64) IS
 'set of the elements of an array';
 
 CREATE CAST (roaring64 AS bigint[])

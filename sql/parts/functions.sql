@@ -10,11 +10,11 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
 'number of elements';
 
-CREATE FUNCTION roaring64_cardinality(roaring64, int8range)
+CREATE FUNCTION roaring64_cardinality_range(roaring64, int8range)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION roaring64_cardinality(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_cardinality_range(roaring64, int8range) IS
 'number of elements in the range';
 
 CREATE FUNCTION roaring64_is_empty(roaring64)
@@ -171,13 +171,13 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_elements(roaring64, boolean) IS
 'the elements as rows, ascending, or descending if reverse';
 
-CREATE FUNCTION roaring64_elements(roaring64, int8range,
-								   reverse boolean DEFAULT false)
+CREATE FUNCTION roaring64_elements_range(roaring64, int8range,
+										 reverse boolean DEFAULT false)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'roaring64_elements_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_elements(roaring64, int8range, boolean) IS
+COMMENT ON FUNCTION roaring64_elements_range(roaring64, int8range, boolean) IS
 'the elements in the range as rows, ascending, or descending if reverse';
 
 CREATE FUNCTION roaring64_ranges(roaring64)

@@ -10,28 +10,28 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
 'union';
 
-CREATE FUNCTION roaring64_or(roaring64, bigint)
+CREATE FUNCTION roaring64_or_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_or(roaring64, bigint) IS
+COMMENT ON FUNCTION roaring64_or_element(roaring64, bigint) IS
 'set with an element';
 
-CREATE FUNCTION roaring64_or(bigint, roaring64)
+CREATE FUNCTION roaring64_element_or(bigint, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_element_or'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_or(bigint, roaring64) IS
+COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
 'set with an element';
 
-CREATE FUNCTION roaring64_or(roaring64, int8range)
+CREATE FUNCTION roaring64_or_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_or(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_or_range(roaring64, int8range) IS
 'set with all integers of a range';
 
 CREATE FUNCTION roaring64_and(roaring64, roaring64)
@@ -41,18 +41,18 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and(roaring64, roaring64) IS
 'intersection';
 
-CREATE FUNCTION roaring64_and(roaring64, bigint)
+CREATE FUNCTION roaring64_and_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_and(roaring64, bigint) IS
+COMMENT ON FUNCTION roaring64_and_element(roaring64, bigint) IS
 'the element if the set has it, as a set';
 
-CREATE FUNCTION roaring64_and(roaring64, int8range)
+CREATE FUNCTION roaring64_and_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_and(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_and_range(roaring64, int8range) IS
 'the elements within a range';
 
 CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
@@ -63,20 +63,20 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
 'difference';
 
-CREATE FUNCTION roaring64_andnot(roaring64, bigint)
+CREATE FUNCTION roaring64_andnot_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_andnot(roaring64, bigint) IS
+COMMENT ON FUNCTION roaring64_andnot_element(roaring64, bigint) IS
 'set without an element';
 
-CREATE FUNCTION roaring64_andnot(roaring64, int8range)
+CREATE FUNCTION roaring64_andnot_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_andnot(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_andnot_range(roaring64, int8range) IS
 'the elements outside a range';
 
 CREATE FUNCTION roaring64_xor(roaring64, roaring64)
@@ -87,20 +87,20 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
 'symmetric difference';
 
-CREATE FUNCTION roaring64_xor(roaring64, bigint)
+CREATE FUNCTION roaring64_xor_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_xor(roaring64, bigint) IS
+COMMENT ON FUNCTION roaring64_xor_element(roaring64, bigint) IS
 'set with an element if absent, without if present';
 
-CREATE FUNCTION roaring64_xor(roaring64, int8range)
+CREATE FUNCTION roaring64_xor_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_xor(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_xor_range(roaring64, int8range) IS
 'set with a range complemented';
 
 CREATE OPERATOR | (
@@ -115,7 +115,7 @@ COMMENT ON OPERATOR | (roaring64, roaring64) IS
 CREATE OPERATOR | (
 	LEFTARG = roaring64,
 	RIGHTARG = bigint,
-	FUNCTION = roaring64_or,
+	FUNCTION = roaring64_or_element,
 	COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (roaring64, bigint) IS
@@ -124,7 +124,7 @@ COMMENT ON OPERATOR | (roaring64, bigint) IS
 CREATE OPERATOR | (
 	LEFTARG = bigint,
 	RIGHTARG = roaring64,
-	FUNCTION = roaring64_or,
+	FUNCTION = roaring64_element_or,
 	COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (bigint, roaring64) IS
@@ -133,7 +133,7 @@ COMMENT ON OPERATOR | (bigint, roaring64) IS
 CREATE OPERATOR | (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_or
+	FUNCTION = roaring64_or_range
 );
 COMMENT ON OPERATOR | (roaring64, int8range) IS
 'set with all integers of a range';
@@ -150,7 +150,7 @@ COMMENT ON OPERATOR & (roaring64, roaring64) IS
 CREATE OPERATOR & (
 	LEFTARG = roaring64,
 	RIGHTARG = bigint,
-	FUNCTION = roaring64_and
+	FUNCTION = roaring64_and_element
 );
 COMMENT ON OPERATOR & (roaring64, bigint) IS
 'the element if the set has it, as a set';
@@ -158,7 +158,7 @@ COMMENT ON OPERATOR & (roaring64, bigint) IS
 CREATE OPERATOR & (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_and
+	FUNCTION = roaring64_and_range
 );
 COMMENT ON OPERATOR & (roaring64, int8range) IS
 'the elements within a range';
@@ -174,7 +174,7 @@ COMMENT ON OPERATOR - (roaring64, roaring64) IS
 CREATE OPERATOR - (
 	LEFTARG = roaring64,
 	RIGHTARG = bigint,
-	FUNCTION = roaring64_andnot
+	FUNCTION = roaring64_andnot_element
 );
 COMMENT ON OPERATOR - (roaring64, bigint) IS
 'set without an element';
@@ -182,7 +182,7 @@ COMMENT ON OPERATOR - (roaring64, bigint) IS
 CREATE OPERATOR - (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_andnot
+	FUNCTION = roaring64_andnot_range
 );
 COMMENT ON OPERATOR - (roaring64, int8range) IS
 'the elements outside a range';
@@ -199,7 +199,7 @@ COMMENT ON OPERATOR # (roaring64, roaring64) IS
 CREATE OPERATOR # (
 	LEFTARG = roaring64,
 	RIGHTARG = bigint,
-	FUNCTION = roaring64_xor
+	FUNCTION = roaring64_xor_element
 );
 COMMENT ON OPERATOR # (roaring64, bigint) IS
 'set with an element if absent, without if present';
@@ -207,7 +207,7 @@ COMMENT ON OPERATOR # (roaring64, bigint) IS
 CREATE OPERATOR # (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_xor
+	FUNCTION = roaring64_xor_range
 );
 COMMENT ON OPERATOR # (roaring64, int8range) IS
 'set with a range complemented';
@@ -225,28 +225,28 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, roaring64) IS
 'has all elements of the other set';
 
-CREATE FUNCTION roaring64_contains(roaring64, bigint)
+CREATE FUNCTION roaring64_contains_element(roaring64, bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contains(roaring64, bigint) IS
+COMMENT ON FUNCTION roaring64_contains_element(roaring64, bigint) IS
 'has the element';
 
-CREATE FUNCTION roaring64_contains(roaring64, int8range)
+CREATE FUNCTION roaring64_contains_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contains(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_contains_range(roaring64, int8range) IS
 'has all integers of the range';
 
-CREATE FUNCTION roaring64_contains(int8range, roaring64)
+CREATE FUNCTION roaring64_range_contains(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contains'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contains(int8range, roaring64) IS
+COMMENT ON FUNCTION roaring64_range_contains(int8range, roaring64) IS
 'all elements are in the range';
 
 CREATE FUNCTION roaring64_contained(roaring64, roaring64)
@@ -257,28 +257,28 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(roaring64, roaring64) IS
 'the other set has all its elements';
 
-CREATE FUNCTION roaring64_contained(bigint, roaring64)
+CREATE FUNCTION roaring64_element_contained(bigint, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_element_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contained(bigint, roaring64) IS
+COMMENT ON FUNCTION roaring64_element_contained(bigint, roaring64) IS
 'is an element';
 
-CREATE FUNCTION roaring64_contained(int8range, roaring64)
+CREATE FUNCTION roaring64_range_contained(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contained(int8range, roaring64) IS
+COMMENT ON FUNCTION roaring64_range_contained(int8range, roaring64) IS
 'all its integers are elements';
 
-CREATE FUNCTION roaring64_contained(roaring64, int8range)
+CREATE FUNCTION roaring64_contained_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_contained(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_contained_range(roaring64, int8range) IS
 'all elements are in the range';
 
 CREATE FUNCTION roaring64_overlaps(roaring64, roaring64)
@@ -289,20 +289,20 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
 'some element is common';
 
-CREATE FUNCTION roaring64_overlaps(roaring64, int8range)
+CREATE FUNCTION roaring64_overlaps_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_overlaps(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_overlaps_range(roaring64, int8range) IS
 'some element is in the range';
 
-CREATE FUNCTION roaring64_overlaps(int8range, roaring64)
+CREATE FUNCTION roaring64_range_overlaps(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
-COMMENT ON FUNCTION roaring64_overlaps(int8range, roaring64) IS
+COMMENT ON FUNCTION roaring64_range_overlaps(int8range, roaring64) IS
 'some element is in the range';
 
 CREATE OPERATOR @> (
@@ -319,7 +319,7 @@ COMMENT ON OPERATOR @> (roaring64, roaring64) IS
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
 	RIGHTARG = bigint,
-	FUNCTION = roaring64_contains,
+	FUNCTION = roaring64_contains_element,
 	COMMUTATOR = <@,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -330,7 +330,7 @@ COMMENT ON OPERATOR @> (roaring64, bigint) IS
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_contains,
+	FUNCTION = roaring64_contains_range,
 	COMMUTATOR = <@,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -341,7 +341,7 @@ COMMENT ON OPERATOR @> (roaring64, int8range) IS
 CREATE OPERATOR @> (
 	LEFTARG = int8range,
 	RIGHTARG = roaring64,
-	FUNCTION = roaring64_contains,
+	FUNCTION = roaring64_range_contains,
 	COMMUTATOR = <@,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -363,7 +363,7 @@ COMMENT ON OPERATOR <@ (roaring64, roaring64) IS
 CREATE OPERATOR <@ (
 	LEFTARG = bigint,
 	RIGHTARG = roaring64,
-	FUNCTION = roaring64_contained,
+	FUNCTION = roaring64_element_contained,
 	COMMUTATOR = @>,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -374,7 +374,7 @@ COMMENT ON OPERATOR <@ (bigint, roaring64) IS
 CREATE OPERATOR <@ (
 	LEFTARG = int8range,
 	RIGHTARG = roaring64,
-	FUNCTION = roaring64_contained,
+	FUNCTION = roaring64_range_contained,
 	COMMUTATOR = @>,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -385,7 +385,7 @@ COMMENT ON OPERATOR <@ (int8range, roaring64) IS
 CREATE OPERATOR <@ (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_contained,
+	FUNCTION = roaring64_contained_range,
 	COMMUTATOR = @>,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -407,7 +407,7 @@ COMMENT ON OPERATOR && (roaring64, roaring64) IS
 CREATE OPERATOR && (
 	LEFTARG = roaring64,
 	RIGHTARG = int8range,
-	FUNCTION = roaring64_overlaps,
+	FUNCTION = roaring64_overlaps_range,
 	COMMUTATOR = &&,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel
@@ -418,7 +418,7 @@ COMMENT ON OPERATOR && (roaring64, int8range) IS
 CREATE OPERATOR && (
 	LEFTARG = int8range,
 	RIGHTARG = roaring64,
-	FUNCTION = roaring64_overlaps,
+	FUNCTION = roaring64_range_overlaps,
 	COMMUTATOR = &&,
 	RESTRICT = roaring64_contsel,
 	JOIN = roaring64_contjoinsel

@@ -172,9 +172,9 @@ set_argument(Oid function, Oid *set_type)
 
 	if (name == NULL)
 		return -1;
-	if (strcmp(name, "roaring64_contains") == 0)
+	if (roaring64_has_verb(name, "contains"))
 		argno = 0;
-	else if (strcmp(name, "roaring64_contained") == 0)
+	else if (roaring64_has_verb(name, "contained"))
 		argno = 1;
 	else
 		return -1;

@@ -41,6 +41,12 @@ extern Node *roaring64_support_simplify(SupportRequestSimplify *request);
 extern Oid roaring64_sibling(Oid function, const char *name,
 							 const Oid *types, int ntypes);
 
+/*
+ * support.c: whether a function of that name is a verb ("or", "contains") on
+ * two sets, or on a set and an element or a range on either side of it.
+ */
+extern bool roaring64_has_verb(const char *name, const char *verb);
+
 /* support.c: the COST that a function is declared with. */
 extern double roaring64_function_cost(Oid function);
 

@@ -55,11 +55,11 @@ describe_test(Oid function, Test *test)
 
 	if (name == NULL)
 		return false;
-	if (strcmp(name, "roaring64_contains") == 0)
+	if (roaring64_has_verb(name, "contains"))
 		test->kind = TEST_CONTAINS;
-	else if (strcmp(name, "roaring64_contained") == 0)
+	else if (roaring64_has_verb(name, "contained"))
 		test->kind = TEST_CONTAINED;
-	else if (strcmp(name, "roaring64_overlaps") == 0)
+	else if (roaring64_has_verb(name, "overlaps"))
 		test->kind = TEST_OVERLAPS;
 	else
 		return false;

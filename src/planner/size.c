@@ -173,8 +173,9 @@ roaring64_support_rows(SupportRequestRows *request)
 		return false;
 
 	if (strcmp(name, "roaring64_elements") == 0)
-		rows = rows_of_elements(root, args, types[0],
-								ntypes > 1 && types[1] == INT8RANGEOID);
+		rows = rows_of_elements(root, args, types[0], false);
+	else if (strcmp(name, "roaring64_elements_range") == 0)
+		rows = rows_of_elements(root, args, types[0], true);
 	else if (strcmp(name, "roaring64_split") == 0)
 		rows = rows_of_split(root, args, types[0]);
 	else if (strcmp(name, "roaring64_histogram") == 0)
@@ -201,10 +202,10 @@ constant_bytes(const char *name, PlannerInfo *root, List *args,
 	r64_set		set;
 	int			nread = 0;
 
-	if (strcmp(name, "roaring64_or") == 0 ||
-		strcmp(name, "roaring64_xor") == 0)
+	if (roaring64_has_verb(name, "or") ||
+		roaring64_has_verb(name, "xor"))
 		nread = ntypes;
-	else if (strcmp(name, "roaring64_andnot") == 0)
+	else if (roaring64_has_verb(name, "andnot"))
 		nread = 1;				/* of the other one what they may share */
 	for (int i = 0; i < nread && i < list_length(args); i++)
 		if (types[i] != INT8OID && types[i] != INT8RANGEOID &&

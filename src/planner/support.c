@@ -31,6 +31,29 @@ roaring64_sibling(Oid function, const char *name, const Oid *types, int ntypes)
 						   ObjectIdGetDatum(get_func_namespace(function)));
 }
 
+/* Moves *name past a prefix, if it has that. */
+static bool
+skip_prefix(const char **name, const char *prefix)
+{
+	if (strncmp(*name, prefix, strlen(prefix)) != 0)
+		return false;
+	*name += strlen(prefix);
+	return true;
+}
+
+/* See planner.h. */
+bool
+roaring64_has_verb(const char *name, const char *verb)
+{
+	if (!skip_prefix(&name, "roaring64_"))
+		return false;
+	(void) (skip_prefix(&name, "element_") || skip_prefix(&name, "range_"));
+	if (!skip_prefix(&name, verb))
+		return false;
+	return *name == '\0' || strcmp(name, "_element") == 0 ||
+		strcmp(name, "_range") == 0;
+}
+
 /* See planner.h. */
 double
 roaring64_function_cost(Oid function)

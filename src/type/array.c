@@ -31,7 +31,7 @@ roaring64_array_values(ArrayType *array, int *n)
 				 errmsg("array must not contain nulls"),
 				 errhint("Remove them with array_remove(array, NULL).")));
 
-	/* an integer[] can need twice the space that it takes itself */
+	/* what is narrower than a bigint needs more space than it takes itself */
 	values = MemoryContextAllocHuge(CurrentMemoryContext,
 									sizeof(int64) * Max((Size) count, 1));
 	if (ARR_ELEMTYPE(array) == INT8OID)
@@ -40,6 +40,11 @@ roaring64_array_values(ArrayType *array, int *n)
 	{
 		for (int i = 0; i < count; i++)
 			values[i] = ((const int32 *) data)[i];
+	}
+	else if (ARR_ELEMTYPE(array) == INT2OID)
+	{
+		for (int i = 0; i < count; i++)
+			values[i] = ((const int16 *) data)[i];
 	}
 	else
 		elog(ERROR, "unexpected array element type: %u",
@@ -89,8 +94,9 @@ roaring64_bigint_array(const int64 *values, int n)
 }
 
 /*
- * roaring64_from_array(bigint[]) and (integer[]) returns roaring64: the
- * casts.  Any order, repeats and dimensions.  Errors on a NULL element.
+ * roaring64_from_array(bigint[]) returns roaring64, also from_integer_array
+ * and from_smallint_array: the casts.  Any order, repeats and dimensions.
+ * Errors on a NULL element.
  */
 PG_FUNCTION_INFO_V1(roaring64_from_array);
 Datum

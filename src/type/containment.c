@@ -81,7 +81,9 @@ roaring64_contains(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(r64_is_subset(b, a));
 }
 
-/* roaring64_contains(roaring64, bigint) returns boolean: an element? */
+/*
+ * roaring64_contains_element(roaring64, bigint) returns boolean: an element?
+ */
 PG_FUNCTION_INFO_V1(roaring64_contains_element);
 Datum
 roaring64_contains_element(PG_FUNCTION_ARGS)
@@ -90,8 +92,8 @@ roaring64_contains_element(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_contains(roaring64, int8range) returns boolean: are all integers
- * of the range elements?
+ * roaring64_contains_range(roaring64, int8range) returns boolean: are all
+ * integers of the range elements?
  */
 PG_FUNCTION_INFO_V1(roaring64_contains_range);
 Datum
@@ -101,8 +103,8 @@ roaring64_contains_range(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_contains(int8range, roaring64) returns boolean: are all elements
- * in the range?
+ * roaring64_range_contains(int8range, roaring64) returns boolean: are all
+ * elements in the range?
  */
 PG_FUNCTION_INFO_V1(roaring64_range_contains);
 Datum
@@ -122,7 +124,9 @@ roaring64_contained(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(r64_is_subset(a, b));
 }
 
-/* roaring64_contained(bigint, roaring64) returns boolean: an element? */
+/*
+ * roaring64_element_contained(bigint, roaring64) returns boolean: an element?
+ */
 PG_FUNCTION_INFO_V1(roaring64_element_contained);
 Datum
 roaring64_element_contained(PG_FUNCTION_ARGS)
@@ -131,8 +135,8 @@ roaring64_element_contained(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_contained(int8range, roaring64) returns boolean: are all integers
- * of the range elements?
+ * roaring64_range_contained(int8range, roaring64) returns boolean: are all
+ * integers of the range elements?
  */
 PG_FUNCTION_INFO_V1(roaring64_range_contained);
 Datum
@@ -142,8 +146,8 @@ roaring64_range_contained(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_contained(roaring64, int8range) returns boolean: are all elements
- * in the range?
+ * roaring64_contained_range(roaring64, int8range) returns boolean: are all
+ * elements in the range?
  */
 PG_FUNCTION_INFO_V1(roaring64_contained_range);
 Datum
@@ -164,8 +168,8 @@ roaring64_overlaps(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_overlaps(roaring64, int8range) returns boolean: is some element
- * in the range?
+ * roaring64_overlaps_range(roaring64, int8range) returns boolean: is some
+ * element in the range?
  */
 PG_FUNCTION_INFO_V1(roaring64_overlaps_range);
 Datum
@@ -174,7 +178,9 @@ roaring64_overlaps_range(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(set_overlaps_range(fcinfo, 0));
 }
 
-/* roaring64_overlaps(int8range, roaring64) returns boolean: likewise. */
+/*
+ * roaring64_range_overlaps(int8range, roaring64) returns boolean: likewise.
+ */
 PG_FUNCTION_INFO_V1(roaring64_range_overlaps);
 Datum
 roaring64_range_overlaps(PG_FUNCTION_ARGS)

@@ -6,7 +6,8 @@
  * Two forms go in and out:
  *
  *	{1,2,3}		the elements in decimal; on input in any order, repeats
- *				allowed, white space around anything as in an array literal
+ *				allowed, white space around anything and quotes around an
+ *				element as in an array literal
  *	\x0123...	the bytes in hex; on input any legal portable bytes
  *
  * What comes out is for roaring64.output_format to say.
@@ -181,6 +182,24 @@ read_element(InputState *in, int64 *value)
 	return true;
 }
 
+/*
+ * An element, in quotes or without them, as drivers write arrays of strings;
+ * false after a soft error.
+ */
+static bool
+read_quoted_element(InputState *in, int64 *value)
+{
+	if (*in->pos != '"')
+		return read_element(in, value);
+	in->pos++;
+	if (!read_element(in, value))
+		return false;
+	if (*in->pos != '"')
+		return syntax_error(in, "a quote", NULL);
+	in->pos++;
+	return true;
+}
+
 /* Whether a word NULL starts here, which would be an element in an array. */
 static bool
 at_null(const InputState *in)
@@ -223,7 +242,7 @@ read_elements(InputState *in, ElementList *list)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("roaring64 set must not contain nulls"),
 					 errdetail("NULL found at character %d.", place(in))));
-		if (!read_element(in, &value))
+		if (!read_quoted_element(in, &value))
 			return false;
 		append_element(list, value);
 		if ((list->n & 0xffff) == 0)
@@ -325,7 +344,7 @@ roaring64_in(PG_FUNCTION_ARGS)
 		return hex_input(&in);
 	/* an unknown literal beside an operator is taken for a set */
 	(void) syntax_error(&in, "\"{\" or \"\\x\"",
-						"Write a set as {1,2,3}.  An element or a range needs its type here, as in '5'::bigint or '[1,5]'::int8range.");
+						"Write a set as {1,2,3}, the empty one as {}.  An element or a range needs its type here, as in '5'::bigint or '[1,5]'::int8range.");
 	return (Datum) 0;
 }
 

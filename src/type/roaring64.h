@@ -119,9 +119,9 @@ extern bool roaring64_is_type(Oid type);
 extern Datum roaring64_from_bytes(const void *bytes, Size size, Node *context);
 
 /*
- * array.c: the elements of a bigint[] (or integer[]) argument.  Errors out on
- * a NULL element; any number of dimensions is fine.  The result is palloc'd,
- * and the caller may reorder it.
+ * array.c: the elements of a bigint[], integer[] or smallint[] argument.
+ * Errors out on a NULL element; any number of dimensions is fine.  The result
+ * is palloc'd, and the caller may reorder it.
  */
 extern int64 *roaring64_array_values(ArrayType *array, int *n);
 

@@ -145,8 +145,9 @@ roaring64_elements(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_elements(roaring64, int8range, reverse boolean) returns rows of
- * bigint: the elements in the range, ascending, or descending if reverse.
+ * roaring64_elements_range(roaring64, int8range, reverse boolean) returns
+ * rows of bigint: the elements in the range, ascending, or descending if
+ * reverse.
  */
 PG_FUNCTION_INFO_V1(roaring64_elements_range);
 Datum

@@ -60,7 +60,10 @@ roaring64_or(PG_FUNCTION_ARGS)
 	return combine(fcinfo, R64_OR);
 }
 
-/* roaring64_or(roaring64, bigint) returns roaring64: with the element. */
+/*
+ * roaring64_or_element(roaring64, bigint) returns roaring64: with the
+ * element.
+ */
 PG_FUNCTION_INFO_V1(roaring64_or_element);
 Datum
 roaring64_or_element(PG_FUNCTION_ARGS)
@@ -68,7 +71,10 @@ roaring64_or_element(PG_FUNCTION_ARGS)
 	return combine_element(fcinfo, R64_OR, 0);
 }
 
-/* roaring64_or(bigint, roaring64) returns roaring64: with the element. */
+/*
+ * roaring64_element_or(bigint, roaring64) returns roaring64: with the
+ * element.
+ */
 PG_FUNCTION_INFO_V1(roaring64_element_or);
 Datum
 roaring64_element_or(PG_FUNCTION_ARGS)
@@ -77,8 +83,8 @@ roaring64_element_or(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_or(roaring64, int8range) returns roaring64: with all integers of
- * the range.  Errors if the result exceeds the maximum size.
+ * roaring64_or_range(roaring64, int8range) returns roaring64: with all
+ * integers of the range.  Errors if the result exceeds the maximum size.
  */
 PG_FUNCTION_INFO_V1(roaring64_or_range);
 Datum
@@ -96,8 +102,8 @@ roaring64_and(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_and(roaring64, bigint) returns roaring64: the element alone if
- * the set has it, else the empty set.
+ * roaring64_and_element(roaring64, bigint) returns roaring64: the element
+ * alone if the set has it, else the empty set.
  */
 PG_FUNCTION_INFO_V1(roaring64_and_element);
 Datum
@@ -106,7 +112,10 @@ roaring64_and_element(PG_FUNCTION_ARGS)
 	return combine_element(fcinfo, R64_AND, 0);
 }
 
-/* roaring64_and(roaring64, int8range) returns roaring64: those within it. */
+/*
+ * roaring64_and_range(roaring64, int8range) returns roaring64: those within
+ * it.
+ */
 PG_FUNCTION_INFO_V1(roaring64_and_range);
 Datum
 roaring64_and_range(PG_FUNCTION_ARGS)
@@ -122,7 +131,9 @@ roaring64_andnot(PG_FUNCTION_ARGS)
 	return combine(fcinfo, R64_ANDNOT);
 }
 
-/* roaring64_andnot(roaring64, bigint) returns roaring64: without it. */
+/*
+ * roaring64_andnot_element(roaring64, bigint) returns roaring64: without it.
+ */
 PG_FUNCTION_INFO_V1(roaring64_andnot_element);
 Datum
 roaring64_andnot_element(PG_FUNCTION_ARGS)
@@ -130,7 +141,10 @@ roaring64_andnot_element(PG_FUNCTION_ARGS)
 	return combine_element(fcinfo, R64_ANDNOT, 0);
 }
 
-/* roaring64_andnot(roaring64, int8range) returns roaring64: those outside. */
+/*
+ * roaring64_andnot_range(roaring64, int8range) returns roaring64: those
+ * outside.
+ */
 PG_FUNCTION_INFO_V1(roaring64_andnot_range);
 Datum
 roaring64_andnot_range(PG_FUNCTION_ARGS)
@@ -147,8 +161,8 @@ roaring64_xor(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_xor(roaring64, bigint) returns roaring64: without the element if
- * the set has it, else with it.
+ * roaring64_xor_element(roaring64, bigint) returns roaring64: without the
+ * element if the set has it, else with it.
  */
 PG_FUNCTION_INFO_V1(roaring64_xor_element);
 Datum
@@ -158,7 +172,7 @@ roaring64_xor_element(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_xor(roaring64, int8range) returns roaring64: the complement
+ * roaring64_xor_range(roaring64, int8range) returns roaring64: the complement
  * within the range, the same outside.  Errors as roaring64_or does.
  */
 PG_FUNCTION_INFO_V1(roaring64_xor_range);

@@ -494,7 +494,7 @@ END $$;
 --
 CREATE AGGREGATE plain_or (roaring64) (SFUNC = roaring64_or, STYPE = roaring64, INITCOND = '{}',
 	COMBINEFUNC = roaring64_or, PARALLEL = SAFE);
-CREATE AGGREGATE plain_agg (bigint) (SFUNC = roaring64_or, STYPE = roaring64, INITCOND = '{}');
+CREATE AGGREGATE plain_agg (bigint) (SFUNC = roaring64_or_element, STYPE = roaring64, INITCOND = '{}');
 -- a state in a variable
 CREATE FUNCTION add_odd(roaring64, bigint) RETURNS roaring64
 LANGUAGE plpgsql AS $$

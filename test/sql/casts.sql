@@ -71,6 +71,8 @@ SELECT '{3,1,2,3}'::bigint[]::roaring64, '{3,-1,2}'::integer[]::roaring64;
 SELECT '{}'::bigint[]::roaring64, '{}'::integer[]::roaring64;
 SELECT '{{1,2},{3,1}}'::bigint[]::roaring64, '[5:6]={7,8}'::integer[]::roaring64;
 SELECT '{-2147483648,2147483647}'::integer[]::roaring64;
+SELECT '{32767,-32768,3,3}'::smallint[]::roaring64, '{}'::smallint[]::roaring64, roaring64_from_array('{2,1}'::smallint[]);
+SELECT ARRAY[1, NULL]::smallint[]::roaring64;
 SELECT '{9223372036854775807,-9223372036854775808}'::bigint[]::roaring64;
 SELECT ARRAY[1, NULL]::bigint[]::roaring64;
 SELECT ARRAY[NULL]::integer[]::roaring64;
@@ -98,7 +100,7 @@ SELECT roaring64_to_array(int8range(0, 200000000)::roaring64);
 
 -- assignment takes arrays and nothing else
 CREATE TEMP TABLE assigned (s roaring64);
-INSERT INTO assigned VALUES (ARRAY[3, 1]), (ARRAY[5, 4]::bigint[]);
+INSERT INTO assigned VALUES (ARRAY[3, 1]), (ARRAY[5, 4]::bigint[]), (ARRAY[7, 6]::smallint[]);
 SELECT s FROM assigned;
 INSERT INTO assigned VALUES (int8range(1, 5));
 INSERT INTO assigned VALUES (int8multirange(int8range(1, 5)));

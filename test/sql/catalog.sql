@@ -39,12 +39,37 @@ WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
 -- a name without the prefix
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
--- a C symbol that does not start with the function's own name, other than
--- those that say that the set is not the first argument
+-- a C symbol that does not start with the function's own name
 SELECT oid::regprocedure, prosrc FROM functions
 WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	AND prosrc !~ ('^' || proname || '($|_)')
-	AND replace(replace(prosrc, '_element_', '_'), '_range_', '_') <> proname;
+	AND proname !~ '^roaring64_from_.*_array$';
+-- a function that does not prepare with parameters of no known type, as most
+-- drivers send them, or takes them for something else
+CREATE FUNCTION pg_temp.prepares(statement text, types oid[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	same boolean;
+BEGIN
+	EXECUTE 'PREPARE untyped AS ' || statement;
+	SELECT parameter_types::oid[] = types INTO same FROM pg_prepared_statements WHERE name = 'untyped';
+	DEALLOCATE untyped;
+	RETURN same;
+EXCEPTION WHEN syntax_error_or_access_rule_violation THEN
+	RETURN false;
+END $$;
+CREATE TEMP VIEW calls AS
+	SELECT oid, n, proargtypes[0 : n - 1]::oid[] AS types,
+		format('SELECT %I(%s)', proname, (SELECT string_agg('$' || i, ', ') FROM generate_series(1, n) AS i)) AS call
+	FROM functions, generate_series(greatest(pronargs - pronargdefaults, 1), pronargs) AS n
+	WHERE prokind = 'f' AND NOT on_tables
+		AND NOT EXISTS (SELECT FROM pg_type WHERE typtype = 'p' AND pg_type.oid = ANY (proargtypes));
+SELECT count(*) > 70 AS calls FROM calls;
+SELECT oid::regprocedure, n FROM calls WHERE NOT pg_temp.prepares(call, types);
+-- an operator beside a set: the other operand is one as well
+SELECT oid::regoperator FROM operators, LATERAL (VALUES
+		(oprleft, '$1 %s ''{1}''::roaring64'), (oprright, '''{1}''::roaring64 %s $1')) AS t (type, call)
+WHERE type = 'roaring64'::regtype
+	AND NOT pg_temp.prepares('SELECT ' || format(call, oprname), ARRAY[type]);
 -- rows without an estimate of their own
 SELECT oid::regprocedure FROM functions
 WHERE proretset AND (prorows <= 1 OR (prosupport = 0 AND NOT on_tables));

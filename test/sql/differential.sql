@@ -188,8 +188,11 @@ FROM (SELECT count(DISTINCT v) AS n, count(DISTINCT roaring64_hash(s)) AS hashes
 	 LATERAL (VALUES ('roaring64_hash(roaring64)', hashes > n - 2),
 					 ('roaring64_hash_extended(roaring64,bigint)', extended = n AND seeded = n)) AS u (what, ok);
 INSERT INTO compared
-SELECT 'roaring64_from_array(integer[])', format('set %s', id), same(v::integer[]::roaring64, v)
+SELECT 'roaring64_from_integer_array(integer[])', format('set %s', id), same(v::integer[]::roaring64, v)
 FROM (SELECT id, ARRAY(SELECT e FROM unnest(v) AS e WHERE e BETWEEN -2147483648 AND 2147483647) AS v FROM sets) AS t;
+INSERT INTO compared
+SELECT 'roaring64_from_smallint_array(smallint[])', format('set %s', id), same(v::smallint[]::roaring64, v)
+FROM (SELECT id, ARRAY(SELECT e FROM unnest(v) AS e WHERE e BETWEEN -32768 AND 32767) AS v FROM sets) AS t;
 
 -- with numbers: places, sizes of pages, bits
 INSERT INTO compared
@@ -330,14 +333,14 @@ FROM ranges JOIN sets USING (id),
 	 LATERAL (VALUES
 		('&(roaring64,int8range)', same(s & r, inside)),
 		('-(roaring64,int8range)', same(s - r, outside)),
-		('roaring64_cardinality(roaring64,int8range)', roaring64_cardinality(s, r) = cardinality(inside)),
+		('roaring64_cardinality_range(roaring64,int8range)', roaring64_cardinality_range(s, r) = cardinality(inside)),
 		('&&(roaring64,int8range)', (s && r) = (inside <> '{}')),
 		('&&(int8range,roaring64)', (r && s) = (inside <> '{}')),
 		('<@(roaring64,int8range)', (s <@ r) = (outside = '{}')),
 		('@>(int8range,roaring64)', (r @> s) = (outside = '{}')),
-		('roaring64_elements(roaring64,int8range,boolean)', ARRAY(SELECT roaring64_elements(s, r)) = inside),
-		('roaring64_elements(roaring64,int8range,boolean)',
-			ARRAY(SELECT roaring64_elements(s, r, true)) = ARRAY(SELECT e FROM unnest(inside) AS e ORDER BY e DESC))
+		('roaring64_elements_range(roaring64,int8range,boolean)', ARRAY(SELECT roaring64_elements_range(s, r)) = inside),
+		('roaring64_elements_range(roaring64,int8range,boolean)',
+			ARRAY(SELECT roaring64_elements_range(s, r, true)) = ARRAY(SELECT e FROM unnest(inside) AS e ORDER BY e DESC))
 	 ) AS t (what, ok);
 INSERT INTO compared
 SELECT what, format('set %s, range %s', id, r), ok
@@ -358,7 +361,7 @@ FROM sets, LATERAL (SELECT r FROM roaring64_ranges(s) AS r ORDER BY hashint8(low
 	 LATERAL (VALUES
 		('@>(roaring64,int8range)', s @> r), ('<@(int8range,roaring64)', r <@ s),
 		('@>(roaring64,int8range)', CASE WHEN upper(r) < 9223372036854775807 THEN NOT s @> int8range(lower(r), upper(r), '[]') ELSE true END),
-		('#(roaring64,int8range)', roaring64_cardinality(s # r) = n - roaring64_cardinality(s, r))
+		('#(roaring64,int8range)', roaring64_cardinality(s # r) = n - roaring64_cardinality_range(s, r))
 	 ) AS u (what, ok);
 
 --

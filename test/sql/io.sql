@@ -11,6 +11,8 @@ SELECT '{}'::roaring64, '{1}'::roaring64, '{3,1,2}'::roaring64,
 SELECT E' \t\n\r\x0b\f{ 3 ,\n-1\t, +2 } '::roaring64, ' { } '::roaring64;
 -- signed order, up to both ends of bigint
 SELECT '{5,-1,0,-9223372036854775808,9223372036854775807}'::roaring64;
+-- quotes, as drivers write arrays of strings
+SELECT '{"1","2", "-3" ,4}'::roaring64, '{"9223372036854775807"}'::roaring64;
 SELECT '{-0,0,00,+0}'::roaring64,
 	'{000000000000000000000000000000001,-0000000000000000000000001}'::roaring64;
 SELECT '{65535,65536,4294967295,4294967296,-4294967296,-4294967297}'::roaring64;
@@ -65,7 +67,11 @@ SELECT '{-}'::roaring64;
 SELECT '{+-1}'::roaring64;
 SELECT '{- 1}'::roaring64;
 SELECT '{abc}'::roaring64;
-SELECT '{"1"}'::roaring64;
+SELECT '{"1}'::roaring64;
+SELECT '{"1,2"}'::roaring64;
+SELECT '{""}'::roaring64;
+SELECT '{"NULL"}'::roaring64;
+SELECT '{1"2"}'::roaring64;
 SELECT '{0x10}'::roaring64;
 SELECT '{1}x'::roaring64;
 SELECT '{1}{2}'::roaring64;

@@ -155,11 +155,11 @@ FROM sample AS x, sample AS y,
 WHERE r::bigint[]::roaring64::bytea <> r::bytea;
 
 -- the functions behind the operators answer as well
-SELECT roaring64_or('{1}', '{2}'::roaring64), roaring64_or(3, '{1}'::roaring64),
-	roaring64_and('{1,2}'::roaring64, 2), roaring64_andnot('{1,2}'::roaring64, '[2,3]'::int8range),
-	roaring64_xor('{1,2}'::roaring64, '{2,3}'::roaring64),
-	roaring64_contains('{1}'::roaring64, 1), roaring64_contained(1, '{1}'::roaring64),
-	roaring64_overlaps('{1}'::roaring64, '[0,2]'::int8range);
+SELECT roaring64_or('{1}', '{2}'), roaring64_element_or('3', '{1}'),
+	roaring64_and_element('{1,2}', 2), roaring64_andnot_range('{1,2}', '[2,3]'),
+	roaring64_xor('{1,2}', '{2,3}'),
+	roaring64_contains_element('{1}', '1'), roaring64_element_contained(1, '{1}'),
+	roaring64_overlaps_range('{1}', '[0,2]');
 
 -- an operand of no known type is a set, as with any operator
 SELECT '{1,2}'::roaring64 & '{2}', '{1}'::roaring64 @> '{}', '{1}' <@ '{1}'::roaring64;

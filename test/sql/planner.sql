@@ -86,7 +86,7 @@ ORDER BY freq DESC NULLS LAST LIMIT 5;
 SELECT e, within(2, format('SELECT FROM tagged WHERE tags @> %s::bigint', e))
 FROM unnest(ARRAY[0, 1, 2, 5, 10]) e;
 SELECT within(2, 'SELECT FROM tagged WHERE 3::bigint <@ tags');
-SELECT within(2, 'SELECT FROM tagged WHERE roaring64_contains(tags, 3)');
+SELECT within(2, 'SELECT FROM tagged WHERE roaring64_contains_element(tags, 3)');
 -- every tenth of those that the statistics name
 SELECT count(*) FILTER (WHERE w = 'yes') AS good, count(*) FILTER (WHERE w <> 'yes') AS bad
 FROM (SELECT e, row_number() OVER (ORDER BY e) AS n FROM pg_stats,
@@ -117,7 +117,7 @@ SELECT within(2, 'SELECT FROM tagged, roaring64_ranges(tags)');
 -- large sets are sampled; common elements are still found
 CREATE TABLE large (id int, ids roaring64);
 INSERT INTO large
-SELECT i, roaring64_or(int8range(0, 100)::roaring64 | int8range(i * 1000000::bigint, i * 1000000::bigint + 2000), 7777777777 - i % 2)
+SELECT i, roaring64_or_element(int8range(0, 100)::roaring64 | int8range(i * 1000000::bigint, i * 1000000::bigint + 2000), 7777777777 - i % 2)
 FROM generate_series(1, 3000) i;
 ANALYZE large;
 SELECT within(2, 'SELECT FROM large WHERE ids @> 7777777777'),
@@ -146,8 +146,8 @@ SELECT count(*) FROM odd WHERE c && '{1}';
 --
 SELECT q, within(1, 'SELECT FROM ' || q) FROM unnest(ARRAY[
 	$$roaring64_elements('{1,2,3}')$$, $$roaring64_elements('{}')$$,
-	$$roaring64_elements(int8range(0, 5000)::roaring64, int8range(10, 20))$$,
-	$$roaring64_elements(int8range(0, 5000)::roaring64, 'empty'::int8range)$$,
+	$$roaring64_elements_range(int8range(0, 5000)::roaring64, int8range(10, 20))$$,
+	$$roaring64_elements_range(int8range(0, 5000)::roaring64, 'empty'::int8range)$$,
 	$$roaring64_ranges('{1,2,3,7,9,10}')$$,
 	$$roaring64_ranges('{-9223372036854775808,9223372036854775807}')$$,
 	$$roaring64_split('{1,2,3,1000,70000}', 8)$$,
@@ -195,8 +195,8 @@ ANALYZE messages, users;
 -- a constant: few elements, many, dense, one run
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{2,400,30000}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE '{2,400,30000}' @> id;
-EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contained(id, '{2,400,30000}');
-EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contains('{2,400,30000}', id);
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_element_contained(id, '{2,400,30000}');
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contains_element('{2,400,30000}', id);
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ int8range(100, 200)::roaring64;
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{100,101,104}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{}';
@@ -216,7 +216,7 @@ END $$;
 -- a join, by operator and by function, in both directions
 EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON m.id <@ u.unread WHERE u.id = 1;
 EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON u.unread @> m.id WHERE u.id = 1;
-EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON roaring64_contains(u.unread, m.id) WHERE u.id = 1;
+EXPLAIN (COSTS OFF) SELECT m.* FROM users u JOIN messages m ON roaring64_contains_element(u.unread, m.id) WHERE u.id = 1;
 EXPLAIN (COSTS OFF) SELECT u.id, m.id FROM users u LEFT JOIN messages m ON m.id <@ (u.unread - 5) WHERE u.id > 50;
 -- a subquery
 SELECT plan_of('SELECT * FROM messages WHERE id <@ (SELECT unread FROM users WHERE id = 3)');

@@ -14,11 +14,11 @@ SELECT * FROM roaring64_elements('{}');
 SELECT * FROM roaring64_elements(NULL);
 
 -- those of a range
-SELECT r, ARRAY(SELECT roaring64_elements(s, r)) AS up,
-	   ARRAY(SELECT roaring64_elements(s, r, true)) AS down
+SELECT r, ARRAY(SELECT roaring64_elements_range(s, r)) AS up,
+	   ARRAY(SELECT roaring64_elements_range(s, r, true)) AS down
 FROM (SELECT '{-9223372036854775808,-3,-1,0,5,65536,9223372036854775807}'::roaring64) AS t (s),
 	 unnest('{"empty","[-1,5)","[-1,5]","(-1,5]","[6,65535]","(,0)","[0,)","(,)","(,-9223372036854775808)"}'::int8range[]) AS r;
-SELECT * FROM roaring64_elements('{1}', NULL::int8range);
+SELECT * FROM roaring64_elements_range('{1}', NULL);
 
 -- batches are 512: at their ends, above and below
 SELECT n, array_agg(e ORDER BY o) = ARRAY(SELECT generate_series(1::bigint, n)) AS up,
@@ -37,7 +37,7 @@ SELECT count(*), min(e), max(e) FROM roaring64_elements('[-9223372036854775808,-
 CREATE TEMP TABLE huge AS
 SELECT '[-2500000000,2500000000)'::int8range::roaring64 AS s;
 SELECT roaring64_elements(s) FROM huge LIMIT 3;
-SELECT roaring64_elements(s, '[10,)', true) FROM huge LIMIT 3;
+SELECT roaring64_elements_range(s, '[10,)', true) FROM huge LIMIT 3;
 BEGIN;
 DECLARE c CURSOR FOR SELECT roaring64_elements(s) FROM huge;
 FETCH 2 FROM c;
@@ -126,9 +126,9 @@ SELECT count(*) AS sets,
 FROM shapes;
 
 SELECT count(*) AS ranges,
-	   count(*) FILTER (WHERE ARRAY(SELECT roaring64_elements(s, r)) =
+	   count(*) FILTER (WHERE ARRAY(SELECT roaring64_elements_range(s, r)) =
 						ARRAY(SELECT e FROM unnest(v) AS e WHERE e <@ r ORDER BY e)) AS elements,
-	   count(*) FILTER (WHERE ARRAY(SELECT roaring64_elements(s, r, true)) =
+	   count(*) FILTER (WHERE ARRAY(SELECT roaring64_elements_range(s, r, true)) =
 						ARRAY(SELECT e FROM unnest(v) AS e WHERE e <@ r ORDER BY e DESC)) AS reverse
 FROM shapes,
 	 (SELECT int8range(lo, hi)
