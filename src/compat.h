@@ -70,8 +70,14 @@ extern PGDLLEXPORT void _PG_init(void);
 #define roaring64_analyze_delay_point() vacuum_delay_point()
 #endif
 
-/* An index scan is told what statistics to fill from 18 on. */
-#if PG_VERSION_NUM >= 180000
+/*
+ * An index scan is told what statistics to fill from 18 on, and how the table
+ * is read from 19 on.
+ */
+#if PG_VERSION_NUM >= 190000
+#define roaring64_index_beginscan(table, index, snapshot, nkeys) \
+	index_beginscan(table, index, snapshot, NULL, nkeys, 0, SO_NONE)
+#elif PG_VERSION_NUM >= 180000
 #define roaring64_index_beginscan(table, index, snapshot, nkeys) \
 	index_beginscan(table, index, snapshot, NULL, nkeys, 0)
 #else

@@ -26,6 +26,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "delay/delay.h"
 #include "state/statement.h"

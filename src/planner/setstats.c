@@ -26,6 +26,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "parser/parsetree.h"
