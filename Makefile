@@ -131,7 +131,7 @@ install-deps:
 
 demo: install-deps
 	@echo "Building roaring64 and starting a server in a temporary directory."
-	@$(top)/tools/private-server tools/demo.sh
+	@$(top)/tools/private-server --progress tools/demo.sh
 
 test:
 	@$(top)/test/run
