@@ -62,10 +62,10 @@ UPDATE audience SET members = (members::roaring64 | :x)::bytea WHERE id = :id;
 INSERT INTO audience VALUES (30000 + random() * 100000000, int8range(:x, :x + 9)::roaring64::bytea)
 ON CONFLICT DO NOTHING;
 });
-my $errors = '';
+my $errors = $node->basedir . '/writers';
 my $writers = IPC::Run::start(
-	[ 'pgbench', '-n', '-c', '2', '-T', '600', '-f', $writes, '-d', $node->connstr('postgres') ],
-	'>', '/dev/null', '2>', \$errors);
+	[ 'pgbench', '-n', '-c', '2', '-T', '600', '-f', $writes, $node->connstr('postgres') ],
+	'>', '/dev/null', '2>', $errors);
 
 $node->poll_query_until('postgres', 'SELECT count(*) > 30050 FROM audience') or die 'nothing is written';
 $node->safe_psql('postgres', $begin);
@@ -73,7 +73,7 @@ my $filled = 0;
 $filled++ while $node->safe_psql('postgres', "$fill\\echo :ROW_COUNT") ne '0';
 $writers->signal('INT');
 $writers->finish;
-unlike($errors, qr/ERROR/, 'no writer gets an error');
+unlike(slurp_file($errors), qr/error/i, 'no writer gets an error');
 cmp_ok($filled, '>=', 3, 'the rows are filled in batches');
 is($node->safe_psql('postgres', $compare), '0', 'nothing that was written is lost');
 my $sum = $node->safe_psql('postgres', 'SELECT sum(hashtext(members::text)) FROM audience');
@@ -159,8 +159,10 @@ SKIP:
 		  => 'roaring64_last(c, 10)',
 		'rb64_to_array(rb64_select(a, 10, 20, true))'
 		  => '((roaring64_last(c, 20 + 10))[20 + 1:]::roaring64)::bigint[]',
-		'rb64_to_array(rb64_select(a, 10, 2, true, 50, 900))'
-		  => '((roaring64_last(c & int8range(50, 900), 2 + 10))[2 + 1:]::roaring64)::bigint[]',
+		'rb64_to_array(rb64_select(a, 10, 0, true, 50, 900))'
+		  => '((roaring64_last(c & int8range(50, 900), 0 + 10))[0 + 1:]::roaring64)::bigint[]',
+		'rb64_to_array(rb64_select(a, 10, 2, false, 50, 900))'
+		  => 'roaring64_slice(c & int8range(50, 900), 2, 10)::bigint[]',
 		'rb64_to_array(rb64_range(a, 50, 0))'
 		  => '(c & int8range(least(50, nullif(0, 0)), nullif(0, 0)))::bigint[]',
 		'rb64_to_array(rb64_range(a, 50, 9))'
