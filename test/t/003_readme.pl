@@ -16,7 +16,8 @@
 #
 # The reference is compared with the catalogs in both directions: signatures,
 # the functions behind operators and casts, costs, and the setting.  Links to
-# pages, to headings in them and to files have to lead somewhere.
+# pages, to headings in them and to files have to lead somewhere.  Code in other
+# languages has to be in the file that is linked to before it.
 
 use strict;
 use warnings FATAL => 'all';
@@ -205,6 +206,30 @@ is( join(' ', grep {
 			my $page = $_;
 			$page ne 'README.md' && !grep { $_->[1] =~ /^\Q$page\E(?:#|$)/ } @links
 		} @pages), '', 'every page is linked to');
+
+#
+# Code in other languages is a part of the file that was linked to last, but for
+# its indentation.
+#
+my $blocks_of_code = 0;
+for my $page (@pages)
+{
+	my $file;
+
+	for (slurp_file($page) =~ /(\]\([^)]*test[^)]*\)|^```(?:python|js|go|java|c)\n.*?^```)/msg)
+	{
+		if (/^\]\((?:\.\.\/)*(.*)\)/) { $file = $1; }
+		else
+		{
+			my ($code) = map { s/^\s+//mgr } /\n(.*)^```/ms;
+			my $text = slurp_file($file) =~ s/^\s+//mgr;
+
+			$blocks_of_code++;
+			ok(index($text, $code) >= 0, "$page shows what is in $file") or diag $code;
+		}
+	}
+}
+cmp_ok($blocks_of_code, '>=', 10, 'the code in other languages is understood');
 
 #
 # The catalogs: a line for every member of the extension, as the reference has
