@@ -21,7 +21,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/memnodes.h"
+#include "nodes/primnodes.h"
 #include "utils/memutils.h"
 
 #include "type/expanded.h"
@@ -65,21 +67,50 @@ states_context(MemoryContext aggregate)
 								 ALLOCSET_DEFAULT_SIZES);
 }
 
-/* The state to change, new and empty if there is none yet. */
+/* Replaces the state's set by itself op s. */
+static void
+combine(ExpandedRoaring64 *state, r64_op op, r64_set s)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
+
+	r64_accumulator_combine(&state->acc, op, &s);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * What a new state allocates with.  Where only the number of elements is asked
+ * for, the state never has to be a value and may be larger than one.  (Partial
+ * aggregation gives the state, not the number.)
+ */
+static const r64_env *
+state_env(FunctionCallInfo fcinfo)
+{
+	Aggref	   *aggref = AggGetAggref(fcinfo);
+
+	return aggref != NULL && aggref->aggtype == INT8OID ?
+		&roaring64_count_env : &roaring64_env;
+}
+
+/* The state to change, new if there is none yet. */
 static ExpandedRoaring64 *
 get_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	ExpandedRoaring64 *state;
+	ExpandedRoaring64 *state = NULL;
 
-	if (PG_ARGISNULL(0))
-		return roaring64_new_expanded(states_context(context));
-	state = roaring64_writable(PG_GETARG_DATUM(0));
-	return state != NULL ? state :
-		roaring64_expand(PG_GETARG_DATUM(0), states_context(context));
+	if (!PG_ARGISNULL(0))
+		state = roaring64_writable(PG_GETARG_DATUM(0));
+	if (state == NULL)
+	{
+		state = roaring64_new_expanded(states_context(context),
+									   state_env(fcinfo));
+		if (!PG_ARGISNULL(0))
+			combine(state, R64_OR, DatumGetRoaring64(PG_GETARG_DATUM(0)));
+	}
+	return state;
 }
 
-/* What a transition function returns for a NULL input: the state as it is. */
+/* What a transition function returns to leave the state as it is. */
 static Datum
 keep_state(FunctionCallInfo fcinfo)
 {
@@ -95,11 +126,14 @@ Datum
 roaring64_agg_transfn(PG_FUNCTION_ARGS)
 {
 	ExpandedRoaring64 *state;
+	MemoryContext oldcontext;
 
 	if (PG_ARGISNULL(1))
 		return keep_state(fcinfo);
 	state = get_state(fcinfo);
+	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
 	r64_accumulate(&state->acc, PG_GETARG_INT64(1));
+	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
 }
 
@@ -112,6 +146,7 @@ Datum
 roaring64_agg_array_transfn(PG_FUNCTION_ARGS)
 {
 	ExpandedRoaring64 *state;
+	MemoryContext oldcontext;
 	int64	   *values;
 	int			n;
 
@@ -119,8 +154,10 @@ roaring64_agg_array_transfn(PG_FUNCTION_ARGS)
 		return keep_state(fcinfo);
 	values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
 	state = get_state(fcinfo);
+	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
 	for (int i = 0; i < n; i++)
 		r64_accumulate(&state->acc, values[i]);
+	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
 }
 
@@ -130,6 +167,7 @@ Datum
 roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
 {
 	ExpandedRoaring64 *state;
+	MemoryContext oldcontext;
 	int64		lo;
 	int64		hi;
 
@@ -137,13 +175,27 @@ roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
 		return keep_state(fcinfo);
 	(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
 	state = get_state(fcinfo);
+	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
 	r64_accumulate_range(&state->acc, lo, hi);
+	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
+}
+
+/* Whether the state is a set without elements. */
+static bool
+is_empty_state(FunctionCallInfo fcinfo)
+{
+	ExpandedRoaring64 *state = NULL;
+
+	if (!PG_ARGISNULL(0))
+		state = roaring64_writable(PG_GETARG_DATUM(0));
+	return state != NULL && r64_accumulator_is_empty(&state->acc);
 }
 
 /*
  * Combines the state with a set.  The first set is taken as it is, so that
  * the same serves operations of which the empty set is not the neutral one.
+ * Where nothing can come of it the set is not even fetched.
  */
 static Datum
 combine_state(FunctionCallInfo fcinfo, r64_op op)
@@ -151,14 +203,11 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 	ExpandedRoaring64 *state;
 	r64_set		s;
 
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(1) || (op == R64_AND && is_empty_state(fcinfo)))
 		return keep_state(fcinfo);
 	s = DatumGetRoaring64(PG_GETARG_DATUM(1));
 	state = get_state(fcinfo);
-	if (op == R64_OR || PG_ARGISNULL(0))
-		r64_accumulate_set(&state->acc, &s);
-	else
-		r64_accumulator_combine(&state->acc, op, &s);
+	combine(state, PG_ARGISNULL(0) ? R64_OR : op, s);
 	return ExpandedRoaring64GetDatum(state);
 }
 

@@ -3,51 +3,51 @@
  * accumulator.c
  *	  A set that grows.
  *
- * What is added waits in one of three buffers: single values and the values of
- * small containers in an array, ranges in another, larger containers in cells
- * where they are united as they come.  A full buffer becomes a set that is
- * united with the flat one.
+ * What is added waits in one of three buffers: values, ranges, or sets.  A
+ * buffer that outweighs a share of the flat set is merged into it.  So each
+ * merge is paid by what was added since the last one, and all of them together
+ * cost a few times the input, whatever its shape; and what waits takes less
+ * memory than the set itself.
  *
  * src/portable/accumulator.c
  *
  *-------------------------------------------------------------------------
  */
-#include "cells.h"
-#include "container.h"
+#include "setops.h"
 
 /*
- * Values are merged when there are BATCH of them or, once the set is larger,
- * when they take half as many bytes as the set does.  Each merge then makes
- * the set grow by a fixed share, so that all merges together cost a few copies
- * of the result, while the values take less memory than the result does.
- *
- * Room for the first few only, as there can be an accumulator for each of many
- * groups.
+ * A buffer begins with room for little, as there can be an accumulator for
+ * each of many groups.  It grows to LEAST bytes, or with the flat set: sets to
+ * its size, values, which are sorted in a second place, to half of it.
  */
-#define FIRST_ROOM	8
-#define BATCH		(1024 * 1024)
+#define FIRST_VALUES	8
+#define FIRST_RANGES	4
+#define FIRST_SETS		128		/* bytes */
+#define LEAST_VALUES	(64 * 1024)
+#define LEAST_SETS		(8 * 1024)
+#define MOST_BYTES		((size_t) 1 << 30)
 
-/* Containers with more values than this go to a cell. */
-#define FEW_VALUES	32
-
-/*
- * A set is united with the flat one directly if it is one of the first, when
- * cells of 8 kB would take more than they save; or if it is large, has more
- * containers than there are cells, and the flat one is not much larger.
- */
-#define FIRST_SETS	4
-#define LARGE_SET	(64 * 1024)
+static const uint8_t empty_set[R64_HEADER_SIZE];
 
 static r64_set
 flat_set(const r64_accumulator *acc)
 {
+	if (acc->flat.base == NULL)
+		return r64_open(acc->env, empty_set, sizeof(empty_set));
 	return r64_open_buf(acc->env, acc->flat);
+}
+
+static void
+release(const r64_accumulator *acc, void *p)
+{
+	if (p != NULL)
+		acc->env->release(acc->env->arg, p);
 }
 
 static void
 replace_flat(r64_accumulator *acc, r64_buf flat)
 {
-	acc->env->release(acc->env->arg, acc->flat.base);
+	release(acc, acc->flat.base);
 	acc->flat = flat;
 }
 
@@ -56,7 +56,6 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 {
 	memset(acc, 0, sizeof(*acc));
 	acc->env = env;
-	acc->flat = r64_from_values(env, NULL, 0);
 }
 
 /* Combines the flat set alone with another, which stays the caller's. */
@@ -65,25 +64,23 @@ combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		a = flat_set(acc);
 
-	replace_flat(acc, op == R64_OR && r64_is_empty(&a) ?
+	replace_flat(acc, r64_is_empty(&a) && (op == R64_OR || op == R64_XOR) ?
 				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
 }
 
 /* Unites the flat set with a buffer that has become a set, and takes that. */
 static void
-merge(r64_accumulator *acc, r64_buf more)
+unite(r64_accumulator *acc, r64_buf more)
 {
-	r64_set		a = flat_set(acc);
-	r64_set		b;
+	r64_set		b = r64_open_buf(acc->env, more);
 
-	if (r64_is_empty(&a))
+	if (acc->flat.base == NULL)
 	{
-		replace_flat(acc, more);
+		acc->flat = more;
 		return;
 	}
-	b = r64_open_buf(acc->env, more);
 	combine_flat(acc, R64_OR, &b);
-	acc->env->release(acc->env->arg, more.base);
+	release(acc, more.base);
 }
 
 static void
@@ -93,7 +90,7 @@ merge_values(r64_accumulator *acc)
 
 	acc->nvalues = 0;
 	if (n > 0)
-		merge(acc, r64_from_values(acc->env, acc->values, n));
+		unite(acc, r64_from_values(acc->env, acc->values, n));
 }
 
 static void
@@ -103,41 +100,39 @@ merge_ranges(r64_accumulator *acc)
 
 	acc->nranges = 0;
 	if (n > 0)
-		merge(acc, r64_from_ranges(acc->env, acc->ranges, n));
+		unite(acc, r64_from_ranges(acc->env, acc->ranges, n));
 }
 
 static void
-merge_cells(r64_accumulator *acc)
+merge_sets(r64_accumulator *acc)
 {
-	if (acc->cells != NULL && !r64_cells_empty(acc->cells))
-		merge(acc, r64_cells_take(acc->cells));
+	r64_set		a = flat_set(acc);
+	size_t		size = acc->sets_size;
+
+	acc->sets_size = 0;
+	if (size > 0)
+		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets, size));
 }
 
-r64_set
-r64_accumulator_set(r64_accumulator *acc)
+/* How many bytes may wait in a buffer: between least and MOST_BYTES. */
+static size_t
+share(size_t size, size_t least)
 {
-	merge_values(acc);
-	merge_ranges(acc);
-	merge_cells(acc);
-	return flat_set(acc);
+	return size < least ? least : size < MOST_BYTES ? size : MOST_BYTES;
 }
 
 /*
  * The room that a full buffer of items grows to; 0 if it has to be merged
  * instead.
  */
-static size_t
-next_room(const r64_accumulator *acc, size_t room, size_t item_size)
+static uint32_t
+next_room(uint32_t room, uint32_t first, size_t limit)
 {
-	size_t		limit = acc->flat.size / (2 * item_size);
-
-	if (limit < BATCH)
-		limit = BATCH;
 	if (room >= limit)
 		return 0;
 	if (room == 0)
-		return FIRST_ROOM;
-	return 2 * room < limit ? 2 * room : limit;
+		return first;
+	return 2 * room < limit ? 2 * room : (uint32_t) limit;
 }
 
 static void *
@@ -151,16 +146,18 @@ resize_buffer(const r64_env *env, void *buffer, size_t size)
 void
 r64_accumulator_grow(r64_accumulator *acc)
 {
-	size_t		room = next_room(acc, acc->values_room, sizeof(int64_t));
+	uint32_t	room = next_room(acc->values_room, FIRST_VALUES,
+								 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
 
 	if (room == 0)
-		merge_values(acc);
-	else
 	{
-		acc->values = resize_buffer(acc->env, acc->values,
-									room * sizeof(int64_t));
-		acc->values_room = room;
+		/* in the order in which they came: see r64_accumulator_combine */
+		merge_sets(acc);
+		merge_values(acc);
+		return;
 	}
+	acc->values = resize_buffer(acc->env, acc->values, room * sizeof(int64_t));
+	acc->values_room = room;
 }
 
 void
@@ -170,10 +167,14 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 		return;
 	if (acc->nranges == acc->ranges_room)
 	{
-		size_t		room = next_room(acc, acc->ranges_room, sizeof(r64_range));
+		uint32_t	room = next_room(acc->ranges_room, FIRST_RANGES,
+									 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(r64_range));
 
 		if (room == 0)
+		{
+			merge_sets(acc);
 			merge_ranges(acc);
+		}
 		else
 		{
 			acc->ranges = resize_buffer(acc->env, acc->ranges,
@@ -184,68 +185,73 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	acc->ranges[acc->nranges++] = (r64_range) {.lo = lo,.hi = hi};
 }
 
-static void
-accumulate_container(r64_accumulator *acc, uint32_t high,
-					 const r64_container *c)
-{
-	uint64_t	base = (uint64_t) high << 32 | (uint32_t) c->key << 16;
-
-	if (c->type == R64_ARRAY && c->card <= FEW_VALUES)
-	{
-		for (uint32_t i = 0; i < c->card; i++)
-			r64_accumulate(acc, (int64_t)
-						   (base | r64_load16(c->data + 2 * (size_t) i)));
-		return;
-	}
-	if (acc->cells == NULL)
-		acc->cells = r64_cells_new(acc->env);
-	if (!r64_cells_add(acc->cells, high, c))
-	{
-		merge_cells(acc);
-		(void) r64_cells_add(acc->cells, high, c);
-	}
-}
-
-/* Whether a set has more than n containers. */
+/* Puts a set to those that wait; false if it had better not. */
 static bool
-has_more_containers(const r64_set *s, uint64_t n)
+list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
-	uint64_t	count = 0;
-	r64_walk	w;
+	size_t		size = r64_listed_size(s);
+	size_t		limit = share(acc->flat.size, LEAST_SETS);
 
-	for (r64_walk_start(&w, s); w.live && count <= n; r64_walk_next(&w))
-		count += w.b.n;
-	return count > n;
+	if (size > limit)
+		return false;
+	if (acc->sets_size + size > limit)
+		merge_sets(acc);
+	if (acc->sets_size + size > acc->sets_room)
+	{
+		size_t		room = acc->sets_room > 0 ? acc->sets_room : FIRST_SETS;
+
+		while (room < acc->sets_size + size)
+			room *= 2;
+		if (room > limit)
+			room = limit;
+		acc->sets = resize_buffer(acc->env, acc->sets, room);
+		acc->sets_room = (uint32_t) room;
+	}
+	acc->sets_op = op;
+	r64_list_set(acc->sets + acc->sets_size, s);
+	acc->sets_size += (uint32_t) size;
+	return true;
 }
 
-void
-r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
-{
-	r64_walk	w;
-
-	if (acc->nsets < FIRST_SETS ||
-		(s->size >= LARGE_SET && s->size >= acc->flat.size / 4 &&
-		 has_more_containers(s, R64_MAX_CELLS)))
-	{
-		acc->nsets++;
-		combine_flat(acc, R64_OR, s);
-		return;
-	}
-	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
-	{
-		for (uint32_t i = 0; i < w.b.n; i++)
-		{
-			r64_container c;
-
-			r64_container_at(s->env, &w.b, i, &c);
-			accumulate_container(acc, w.b.high, &c);
-		}
-	}
-}
-
+/*
+ * Sets wait for a merge where that can be done in any order: unions, or
+ * symmetric differences, but not both.  Values and ranges that came before them
+ * may wait with unions only.  Those that come after them may wait, as they are
+ * merged after them.
+ */
 void
 r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
-	(void) r64_accumulator_set(acc);
-	combine_flat(acc, op, s);
+	bool		waits = op == R64_OR || op == R64_XOR;
+
+	if (!waits || (acc->sets_size > 0 && acc->sets_op != op) ||
+		(op == R64_XOR && (acc->nvalues > 0 || acc->nranges > 0)))
+		(void) r64_accumulator_set(acc);
+	if (!waits || !list_set(acc, op, s))
+		combine_flat(acc, op, s);
+}
+
+bool
+r64_accumulator_is_empty(const r64_accumulator *acc)
+{
+	r64_set		flat = flat_set(acc);
+
+	return r64_is_empty(&flat) && acc->nvalues == 0 && acc->nranges == 0 &&
+		acc->sets_size == 0;
+}
+
+r64_set
+r64_accumulator_set(r64_accumulator *acc)
+{
+	merge_sets(acc);
+	merge_values(acc);
+	merge_ranges(acc);
+	release(acc, acc->values);
+	release(acc, acc->ranges);
+	release(acc, acc->sets);
+	acc->values = NULL;
+	acc->ranges = NULL;
+	acc->sets = NULL;
+	acc->values_room = acc->ranges_room = acc->sets_room = 0;
+	return flat_set(acc);
 }

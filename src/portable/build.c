@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "builder.h"
+#include "sort.h"
 
 #define INSERTION_MAX 48		/* below that, insertion sort is faster */
-#define DIGIT_BITS	11			/* radix sort: counters fit the L1 cache */
 
 r64_set
 r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
@@ -42,59 +42,6 @@ insertion_sort(uint64_t *v, size_t n)
 			v[j] = v[j - 1];
 		v[j] = x;
 	}
-}
-
-/*
- * Sorts by the bits above the container's 16, least significant digit first.
- * Goes over the values once per digit in which they differ at all: for ids of
- * one time or one table that is one to three of the six.  Within a container
- * the order stays as it was.  (Knuth, The Art of Computer Programming 3,
- * 5.2.5.)
- */
-static void
-radix_sort_prefixes(const r64_env *env, uint64_t *v, size_t n)
-{
-	uint64_t   *from = v;
-	uint64_t   *to;
-	uint64_t   *spare;
-	uint64_t	differ = 0;
-
-	for (size_t i = 1; i < n; i++)
-		differ |= v[0] ^ v[i];
-	differ >>= 16;
-	if (differ == 0)
-		return;
-
-	to = spare = env->alloc(env->arg, n * sizeof(uint64_t));
-	for (int shift = 0; differ >> shift != 0; shift += DIGIT_BITS)
-	{
-		size_t		count[1 << DIGIT_BITS] = {0};
-		size_t		start = 0;
-		uint64_t   *swap = from;
-
-		/* begin the digit at a bit that differs */
-		shift += __builtin_ctzll(differ >> shift);
-		env->poll(env->arg);
-		for (size_t i = 0; i < n; i++)
-			count[from[i] >> (16 + shift) & ((1 << DIGIT_BITS) - 1)]++;
-		for (int k = 0; k < 1 << DIGIT_BITS; k++)
-		{
-			size_t		here = count[k];
-
-			count[k] = start;
-			start += here;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[count[from[i] >> (16 + shift) & ((1 << DIGIT_BITS) - 1)]++] =
-				from[i];
-		from = to;
-		to = swap;
-		if (shift + DIGIT_BITS >= 48)
-			break;
-	}
-	if (from != v)
-		memcpy(v, from, n * sizeof(uint64_t));
-	env->release(env->arg, spare);
 }
 
 /* Sorts n values of 16 bits by their low byte, then by their high byte. */
@@ -178,7 +125,7 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 		if (n <= INSERTION_MAX)
 			insertion_sort(v, n);
 		else
-			radix_sort_prefixes(env, v, n);
+			r64_sort_prefixes(env, v, n, 1);
 	}
 
 	/* a lone value takes 10 bytes and more, a dense one less than 2 */

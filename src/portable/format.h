@@ -211,6 +211,14 @@ extern void r64_corrupt(const r64_env *env, const char *reason) R64_NORETURN;
 /* Opens the bucket at offset pos; fails if it is not within the set. */
 extern void r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b);
 
+/* Bytes of a container's data. */
+static inline size_t
+r64_container_size(const r64_container *c)
+{
+	return c->type == R64_RUN ? 4 * (size_t) c->nruns :
+		c->type == R64_ARRAY ? 2 * (size_t) c->card : R64_BITSET_BYTES;
+}
+
 /*
  * Reads container i, which starts at p and must end before limit.  Returns
  * its end.
@@ -236,18 +244,10 @@ r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 			r64_corrupt(env, "run container without runs");
 		p += 2;
 		left -= 2;
-		size = 4 * (size_t) c->nruns;
-	}
-	else if (c->card <= R64_ARRAY_MAX)
-	{
-		c->type = R64_ARRAY;
-		size = 2 * (size_t) c->card;
 	}
 	else
-	{
-		c->type = R64_BITSET;
-		size = R64_BITSET_BYTES;
-	}
+		c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
+	size = r64_container_size(c);
 	if (R64_UNLIKELY(size > left))
 		r64_corrupt(env, "container past the end");
 	c->data = p;

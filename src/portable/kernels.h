@@ -55,7 +55,9 @@
 	K(bitset_container_is_subset) \
 	K(bitset_container_is_subset_run) \
 	K(bitset_container_or) \
+	K(bitset_container_or_nocard) \
 	K(bitset_container_xor) \
+	K(bitset_container_xor_nocard) \
 	K(bitset_extract_setbits_uint16) \
 	K(bitset_flip_list_withcard) \
 	K(bitset_set_list_withcard) \

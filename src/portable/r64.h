@@ -260,23 +260,25 @@ extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
 
 /*
- * accumulator.c: a set that grows.  What is added is buffered in the form that
- * suits it and merged into the flat set in batches, so that a union of many
+ * accumulator.c: a set that grows.  What is added waits in the form that it
+ * came in and is merged into the flat set in batches, so that a union of many
  * costs about the sum of its inputs.  All memory comes from the env and is
- * referred to by the accumulator only.
+ * referred to by the accumulator only.  There can be millions of them.
  */
 typedef struct r64_accumulator
 {
 	const r64_env *env;
-	r64_buf		flat;			/* the set so far, without what follows */
-	int64_t    *values;			/* added since, in any order */
-	size_t		nvalues;
-	size_t		values_room;
-	r64_range  *ranges;			/* added since, in any order */
-	size_t		nranges;
-	size_t		ranges_room;
-	struct r64_cells *cells;	/* added since, by container; may be NULL */
-	unsigned	nsets;			/* sets united with flat as they came */
+	r64_buf		flat;			/* the set without what waits; NULL if empty */
+	int64_t    *values;			/* that wait, in any order */
+	r64_range  *ranges;			/* that wait, in any order */
+	uint8_t    *sets;			/* that wait, one after the other */
+	uint32_t	nvalues;
+	uint32_t	values_room;
+	uint32_t	nranges;
+	uint32_t	ranges_room;
+	uint32_t	sets_size;		/* bytes */
+	uint32_t	sets_room;
+	r64_op		sets_op;		/* what they wait for */
 } r64_accumulator;
 
 /* Starts with the empty set. */
@@ -297,12 +299,18 @@ r64_accumulate(r64_accumulator *acc, int64_t v)
 /* Adds the integers of [lo, hi]. */
 extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
 
-/* Adds the elements of a set. */
-extern void r64_accumulate_set(r64_accumulator *acc, const r64_set *s);
-
 /* Replaces the accumulated set by itself op s. */
 extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
 									const r64_set *s);
+
+/* Adds the elements of a set. */
+static inline void
+r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
+{
+	r64_accumulator_combine(acc, R64_OR, s);
+}
+
+extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
 
 /* The accumulated set; the view is good until the accumulator changes. */
 extern r64_set r64_accumulator_set(r64_accumulator *acc);

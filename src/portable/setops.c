@@ -18,39 +18,6 @@
  */
 #include "setops.h"
 
-/*
- * An operation: which side's own elements it keeps, and its kernels.  Where
- * kernels are needed only for some pairs of types, the others are reduced to
- * them in combine_containers.
- */
-typedef struct operation
-{
-	bool		keep_a;			/* elements only in a stay */
-	bool		keep_b;			/* elements only in b stay */
-	bool		keep_both;		/* elements of both stay */
-
-	void		(*arrays) (const array_container_t *,
-						   const array_container_t *, array_container_t *);
-	int			(*bitsets) (const bitset_container_t *,
-							const bitset_container_t *, bitset_container_t *);
-	void		(*runs) (const run_container_t *,
-						 const run_container_t *, run_container_t *);
-
-	/* apply b's values to a's bitset of cardinality card; gives the new one */
-	uint64_t	(*list) (uint64_t *words, uint64_t card,
-						 const uint16_t *list, uint64_t length);
-	/* the same for b's values from start up to, not including, end */
-	void		(*range) (uint64_t *words, uint32_t start, uint32_t end);
-
-	/* if the result is a subset of a: a's array filtered by b */
-	void		(*filter_by_bitset) (const array_container_t *,
-									 const bitset_container_t *,
-									 array_container_t *);
-	void		(*filter_by_runs) (const array_container_t *,
-								   const run_container_t *,
-								   array_container_t *);
-} operation;
-
 static void
 set_range(uint64_t *words, uint32_t start, uint32_t end)
 {
@@ -58,13 +25,13 @@ set_range(uint64_t *words, uint32_t start, uint32_t end)
 }
 
 /* Kernels are known only at run time, so the table is made per call. */
-static operation
-get_operation(r64_op op)
+r64_operation
+r64_get_operation(r64_op op)
 {
 	switch (op)
 	{
 		case R64_OR:
-			return (operation) {
+			return (r64_operation) {
 				.keep_a = true,
 				.keep_b = true,
 				.keep_both = true,
@@ -72,10 +39,11 @@ get_operation(r64_op op)
 				.bitsets = r64_kernel.bitset_container_or,
 				.runs = r64_kernel.run_container_union,
 				.list = r64_kernel.bitset_set_list_withcard,
-				.range = set_range
+				.range = set_range,
+				.bits = r64_kernel.bitset_container_or_nocard
 			};
 		case R64_AND:
-			return (operation) {
+			return (r64_operation) {
 				.keep_both = true,
 				.arrays = r64_kernel.array_container_intersection,
 				.bitsets = r64_kernel.bitset_container_and,
@@ -84,7 +52,7 @@ get_operation(r64_op op)
 				.filter_by_runs = r64_kernel.array_run_container_intersection
 			};
 		case R64_ANDNOT:
-			return (operation) {
+			return (r64_operation) {
 				.keep_a = true,
 				.arrays = r64_kernel.array_container_andnot,
 				.bitsets = r64_kernel.bitset_container_andnot,
@@ -95,22 +63,23 @@ get_operation(r64_op op)
 				.filter_by_runs = r64_kernel.array_run_container_andnot
 			};
 		case R64_XOR:
-			return (operation) {
+			return (r64_operation) {
 				.keep_a = true,
 				.keep_b = true,
 				.arrays = r64_kernel.array_container_xor,
 				.bitsets = r64_kernel.bitset_container_xor,
 				.runs = r64_kernel.run_container_xor,
 				.list = r64_kernel.bitset_flip_list_withcard,
-				.range = bitset_flip_range
+				.range = bitset_flip_range,
+				.bits = r64_kernel.bitset_container_xor_nocard
 			};
 	}
-	return (operation) {0};
+	return (r64_operation) {0};
 }
 
 /* Two array containers, together small enough for an array. */
 static void
-combine_arrays(const operation *op, r64_writer *w,
+combine_arrays(const r64_operation *op, r64_writer *w,
 			   const r64_container *a, const r64_container *b)
 {
 	r64_values	scratch_a;
@@ -129,7 +98,7 @@ combine_arrays(const operation *op, r64_writer *w,
 
 /* Array and run containers, at least one of them a run container. */
 static void
-combine_runs(const operation *op, r64_writer *w,
+combine_runs(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
 {
 	r64_run_list scratch_a;
@@ -145,7 +114,7 @@ combine_runs(const operation *op, r64_writer *w,
 
 /* An array of which the operation keeps those that b has, or has not. */
 static void
-filter_array(const operation *op, r64_writer *w,
+filter_array(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
 {
 	r64_values	scratch_a;
@@ -175,7 +144,7 @@ filter_array(const operation *op, r64_writer *w,
 
 /* Two containers of which one at least is a bitset, or becomes one. */
 static void
-combine_bitsets(const operation *op, r64_writer *w,
+combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
 {
 	r64_words	words_a;
@@ -241,11 +210,11 @@ combine_bitsets(const operation *op, r64_writer *w,
 }
 
 /*
- * Combines two containers of the same key.  The types decide how; where an
+ * Combines two containers of any size.  The types decide how; where an
  * operation is symmetric the sides are swapped to meet fewer cases.
  */
 static void
-combine_containers(const operation *op, r64_writer *w,
+combine_large(const r64_operation *op, r64_writer *w,
 				   const r64_container *a, const r64_container *b)
 {
 	bool		symmetric = op->keep_a == op->keep_b;
@@ -288,7 +257,7 @@ combine_containers(const operation *op, r64_writer *w,
 #define TINY 16
 
 static inline void
-combine_tiny(const operation *op, r64_writer *w,
+combine_tiny(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
 {
 	uint16_t	out[TINY];
@@ -334,7 +303,7 @@ combine_tiny(const operation *op, r64_writer *w,
  * No kernel sees the array, so its order need not be checked.
  */
 static void
-combine_single(const operation *op, r64_writer *w,
+combine_single(const r64_operation *op, r64_writer *w,
 			   const r64_container *a, uint16_t value)
 {
 	r64_values	scratch;
@@ -368,7 +337,7 @@ combine_single(const operation *op, r64_writer *w,
 
 /* Two arrays, if they are such that combine_single does; false if not. */
 static inline bool
-combine_if_single(const operation *op, r64_writer *w,
+combine_if_single(const r64_operation *op, r64_writer *w,
 				  const r64_container *a, const r64_container *b)
 {
 	if (!op->keep_a)
@@ -382,13 +351,32 @@ combine_if_single(const operation *op, r64_writer *w,
 	return true;
 }
 
+static inline void
+combine(const r64_operation *op, r64_writer *w,
+		const r64_container *a, const r64_container *b)
+{
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
+		a->card + b->card <= TINY)
+		combine_tiny(op, w, a, b);
+	else if (a->type != R64_ARRAY || b->type != R64_ARRAY ||
+			 !combine_if_single(op, w, a, b))
+		combine_large(op, w, a, b);
+}
+
+void
+r64_combine_containers(const r64_operation *op, r64_writer *w,
+					   const r64_container *a, const r64_container *b)
+{
+	combine(op, w, a, b);
+}
+
 /*
  * How many containers a merged bucket can have, for the header's room.  A
  * close bound saves moving the containers, but finding the number of common
  * keys costs a pass over them: worth it where containers are large.
  */
 static uint32_t
-merged_containers(const operation *op, const r64_bucket *a, const r64_bucket *b)
+merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket *b)
 {
 	size_t		bytes = (size_t) (a->end - a->data) + (size_t) (b->end - b->data);
 	uint32_t	common = 0;
@@ -489,7 +477,7 @@ merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
 }
 
 static void
-merge_buckets(const operation *op, r64_writer *w,
+merge_buckets(const r64_operation *op, r64_writer *w,
 			  const r64_bucket *a, const r64_bucket *b)
 {
 	const r64_env *env = w->env;
@@ -528,12 +516,7 @@ merge_buckets(const operation *op, r64_writer *w,
 		{
 			r64_container_at(env, a, i++, &x);
 			r64_container_at(env, b, j++, &y);
-			if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
-				x.card + y.card <= TINY)
-				combine_tiny(op, w, &x, &y);
-			else if (x.type != R64_ARRAY || y.type != R64_ARRAY ||
-					 !combine_if_single(op, w, &x, &y))
-				combine_containers(op, w, &x, &y);
+			combine(op, w, &x, &y);
 			r64_poll_every(env, i, 63);
 		}
 	}
@@ -544,12 +527,8 @@ merge_buckets(const operation *op, r64_writer *w,
 	r64_writer_end(w);
 }
 
-/*
- * Passes over the buckets of one side whose high half is below limit (all, if
- * there is no limit), copying them at once if keep says so.
- */
-static void
-pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
+void
+r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
 {
 	const r64_set *s = walk->set;
 	const uint8_t *from = walk->b.start;
@@ -580,7 +559,7 @@ pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
  * one or have its high half.
  */
 static void
-merge_set(const operation *op, r64_writer *w, r64_walk *walk_a,
+merge_set(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
 		  const r64_set *b)
 {
 	r64_walk	walk_b;
@@ -589,9 +568,9 @@ merge_set(const operation *op, r64_writer *w, r64_walk *walk_a,
 	while (walk_a->live && walk_b.live)
 	{
 		if (walk_a->b.high < walk_b.b.high)
-			pass_buckets(w, walk_a, op->keep_a, &walk_b.b.high);
+			r64_pass_buckets(w, walk_a, op->keep_a, &walk_b.b.high);
 		else if (walk_a->b.high > walk_b.b.high)
-			pass_buckets(w, &walk_b, op->keep_b, &walk_a->b.high);
+			r64_pass_buckets(w, &walk_b, op->keep_b, &walk_a->b.high);
 		else
 		{
 			merge_buckets(op, w, &walk_a->b, &walk_b.b);
@@ -600,21 +579,21 @@ merge_set(const operation *op, r64_writer *w, r64_walk *walk_a,
 		}
 	}
 	if (walk_b.live)
-		pass_buckets(w, &walk_b, op->keep_b, NULL);
+		r64_pass_buckets(w, &walk_b, op->keep_b, NULL);
 }
 
 static r64_buf
-finish(const operation *op, r64_writer *w, r64_walk *walk_a)
+finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 {
 	if (walk_a->live)
-		pass_buckets(w, walk_a, op->keep_a, NULL);
+		r64_pass_buckets(w, walk_a, op->keep_a, NULL);
 	return r64_writer_finish(w);
 }
 
 r64_buf
 r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
-	operation	op = get_operation(opcode);
+	r64_operation op = r64_get_operation(opcode);
 	r64_walk	walk_a;
 	r64_writer	w;
 	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
@@ -637,7 +616,7 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
  * where the other side cancels them out.
  */
 static void
-merge_interval(const operation *op, r64_writer *w, r64_walk *walk_a,
+merge_interval(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
 			   uint64_t lo, uint64_t hi)
 {
 	r64_env		env = *w->env;
@@ -676,7 +655,7 @@ merge_interval(const operation *op, r64_writer *w, r64_walk *walk_a,
 r64_buf
 r64_merge_range(r64_op opcode, const r64_set *a, int64_t lo, int64_t hi)
 {
-	operation	op = get_operation(opcode);
+	r64_operation op = r64_get_operation(opcode);
 	const r64_env *env = a->env;
 	r64_walk	walk_a;
 	r64_writer	w;

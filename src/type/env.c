@@ -88,12 +88,20 @@ env_fail(void *arg, r64_error error, const char *reason)
 	elog(ERROR, "unrecognized roaring64 engine error: %d", (int) error);
 }
 
+#define ENV_HOOKS \
+	.alloc = env_alloc, \
+	.resize = env_resize, \
+	.release = env_release, \
+	.poll = env_poll, \
+	.fail = env_fail
+
 const r64_env roaring64_env = {
-	.alloc = env_alloc,
-	.resize = env_resize,
-	.release = env_release,
-	.poll = env_poll,
-	.fail = env_fail,
+	ENV_HOOKS,
 	.headroom = VARHDRSZ,
 	.max_size = MaxAllocSize - VARHDRSZ
+};
+
+const r64_env roaring64_count_env = {
+	ENV_HOOKS,
+	.max_size = MaxAllocHugeSize / 2
 };

@@ -16,8 +16,6 @@
 #include "expanded.h"
 #include "version.h"
 
-#define EXPANDED_MAGIC 0x52363445
-
 static Size expanded_get_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten_into(ExpandedObjectHeader *eohptr,
 								  void *result, Size allocated_size);
@@ -29,67 +27,57 @@ static const ExpandedObjectMethods expanded_methods =
 };
 
 ExpandedRoaring64 *
-roaring64_new_expanded(MemoryContext context)
+roaring64_new_expanded(MemoryContext context, const r64_env *env)
 {
 	ExpandedRoaring64 *e;
 
 	e = MemoryContextAlloc(context, sizeof(ExpandedRoaring64));
 	EOH_init_header(&e->hdr, &expanded_methods, context);
-	e->magic = EXPANDED_MAGIC;
-	e->env = roaring64_env;
-	e->env.arg = context;
-	r64_accumulator_init(&e->acc, &e->env);
+	r64_accumulator_init(&e->acc, env);
 	return e;
+}
+
+/* The object's set, whole; good until the object changes. */
+static r64_set
+get_set(ExpandedRoaring64 *e)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
+	r64_set		s;
+
+	Assert(e->hdr.eoh_methods == &expanded_methods);
+	s = r64_accumulator_set(&e->acc);
+	MemoryContextSwitchTo(oldcontext);
+	/* what is made of it is not the object's */
+	s.env = &roaring64_env;
+	return s;
 }
 
 /* See roaring64.h. */
 r64_set
 roaring64_expanded_view(Datum value)
 {
-	ExpandedRoaring64 *e;
-	r64_set		s;
-
 	if (roaring64_is_version(value))
 		return roaring64_version_view(value);
-	e = (ExpandedRoaring64 *) DatumGetEOHP(value);
-	Assert(e->magic == EXPANDED_MAGIC);
-	s = r64_accumulator_set(&e->acc);
-	/* what is made of it is not the object's */
-	s.env = &roaring64_env;
-	return s;
+	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
 ExpandedRoaring64 *
 roaring64_writable(Datum value)
 {
-	ExpandedRoaring64 *e;
-
 	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ||
 		roaring64_is_version(value))
 		return NULL;
-	e = (ExpandedRoaring64 *) DatumGetEOHP(value);
-	Assert(e->magic == EXPANDED_MAGIC);
-	return e;
-}
-
-ExpandedRoaring64 *
-roaring64_expand(Datum value, MemoryContext context)
-{
-	r64_set		s = DatumGetRoaring64(value);
-	ExpandedRoaring64 *e = roaring64_new_expanded(context);
-
-	r64_accumulator_combine(&e->acc, R64_OR, &s);
-	return e;
+	return (ExpandedRoaring64 *) DatumGetEOHP(value);
 }
 
 static Size
 expanded_get_flat_size(ExpandedObjectHeader *eohptr)
 {
-	ExpandedRoaring64 *e = (ExpandedRoaring64 *) eohptr;
-	r64_set		s;
+	r64_set		s = get_set((ExpandedRoaring64 *) eohptr);
 
-	Assert(e->magic == EXPANDED_MAGIC);
-	s = r64_accumulator_set(&e->acc);
+	/* a state of which only the count is asked for may be larger */
+	if (s.size > roaring64_env.max_size)
+		roaring64_env.fail(NULL, R64_TOO_LARGE, "result too large");
 	return VARHDRSZ + s.size;
 }
 
@@ -97,11 +85,8 @@ static void
 expanded_flatten_into(ExpandedObjectHeader *eohptr, void *result,
 					  Size allocated_size)
 {
-	ExpandedRoaring64 *e = (ExpandedRoaring64 *) eohptr;
-	r64_set		s;
+	r64_set		s = get_set((ExpandedRoaring64 *) eohptr);
 
-	Assert(e->magic == EXPANDED_MAGIC);
-	s = r64_accumulator_set(&e->acc);
 	Assert(allocated_size == VARHDRSZ + s.size);
 	SET_VARSIZE(result, allocated_size);
 	memcpy(VARDATA(result), s.bytes, s.size);

@@ -17,23 +17,20 @@
 typedef struct ExpandedRoaring64
 {
 	ExpandedObjectHeader hdr;	/* standard header; must be first */
-	int			magic;			/* tells ours from other types' objects */
-	r64_env		env;			/* allocates in the object's context */
 	r64_accumulator acc;		/* the set */
 } ExpandedRoaring64;
 
 /*
  * A new object with the empty set.  The context becomes the object's: it may
- * be shared by objects of which nobody deletes one before the others.
+ * be shared by objects of which nobody deletes one before the others.  What
+ * the accumulator allocates must go there, so it is used with that as the
+ * current context, and env is one that allocates in the current context.
  */
-extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context);
+extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context,
+												 const r64_env *env);
 
-/*
- * The object that a datum points to, if it may be changed; else NULL, and
- * roaring64_expand makes a new one in context with the datum's set.
- */
+/* The object that a datum points to, if it may be changed; else NULL. */
 extern ExpandedRoaring64 *roaring64_writable(Datum value);
-extern ExpandedRoaring64 *roaring64_expand(Datum value, MemoryContext context);
 
 /* The object as a datum that its next user may change. */
 #define ExpandedRoaring64GetDatum(e) EOHPGetRWDatum(&(e)->hdr)

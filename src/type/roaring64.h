@@ -30,6 +30,9 @@
  */
 extern const r64_env roaring64_env;
 
+/* The same for sets that are only counted, which may be larger than a value. */
+extern const r64_env roaring64_count_env;
+
 /* A view on a detoasted value; short varlena headers are fine. */
 static inline r64_set
 roaring64_view(struct varlena *value)

@@ -93,24 +93,57 @@ add_ranges(size_t n)
 	want_too(&other);
 }
 
-/* The first few sets are treated in another way than those after them. */
+/* Sets that wait, until there are too many, and such as are too large to. */
 static void
-add_sets(size_t n)
+add_sets(r64_op op, size_t n)
 {
-	unit_note(" %zu sets:", n);
+	unit_note("%s %zu sets:", op_names[op], n);
 	for (size_t i = 0; i < n; i++)
 	{
 		model		other = unit_one_in(8) ? shape_relative(&u, &want) :
 			shape_set(&u, unit_one_in(4) ? SHAPE_MEDIUM : SHAPE_SMALL);
 		r64_set		s = model_open(&other);
 
-		r64_accumulate_set(&acc, &s);
-		want_too(&other);
+		r64_accumulator_combine(&acc, op, &s);
+		want = model_combine(op, &want, &other);
 		r64_close(&s);
 	}
 }
 
-/* One set of more containers than an accumulator can unite at once. */
+/*
+ * Sets that fall on the same few containers, with few values in each or with
+ * many or with runs, so that many are combined at once.
+ */
+static void
+add_alike(r64_op op, size_t n)
+{
+	int64_t		base = shape_probe(&u, &want) / 2;
+	uint64_t	width = 1 + unit_skewed(3 << 16);
+	uint64_t	count = 1 + unit_skewed(unit_one_in(4) ? 6000 : 20);
+	uint64_t	length = unit_one_in(2) ? 0 : unit_skewed(5000);
+
+	unit_note("%s %zu alike", op_names[op], n);
+	for (size_t i = 0; i < n; i++)
+	{
+		range_list	list = {0};
+		model		other;
+		r64_set		s;
+
+		for (uint64_t k = 0; k < count; k++)
+		{
+			int64_t		lo = base + (int64_t) unit_below(width);
+
+			range_list_add(&list, lo, lo + (int64_t) length);
+		}
+		other = model_make(&list);
+		s = model_open(&other);
+		r64_accumulator_combine(&acc, op, &s);
+		want = model_combine(op, &want, &other);
+		r64_close(&s);
+	}
+}
+
+/* One set of many containers. */
 static void
 add_wide_set(void)
 {
@@ -157,6 +190,7 @@ look(void)
 	unit_note(" look");
 	CHECK_BYTES(s.bytes, s.size, bytes, size);
 	CHECK_U64(r64_cardinality(&s), model_cardinality(&want));
+	CHECK(r64_accumulator_is_empty(&acc) == (want.n == 0));
 	r64_close(&s);
 }
 
@@ -187,8 +221,10 @@ run_case(void *arg)
 				add_ranges(unit_skewed(50));
 				break;
 			case 4:
+				add_sets(unit_one_in(3) ? R64_XOR : R64_OR, 1 + unit_skewed(20));
+				break;
 			case 5:
-				add_sets(1 + unit_skewed(20));
+				add_alike(unit_one_in(3) ? R64_XOR : R64_OR, 1 + unit_skewed(60));
 				break;
 			case 6:
 				combine();

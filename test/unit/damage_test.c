@@ -306,11 +306,12 @@ call_copy(void *arg)
 	r64_close(&s);
 }
 
-/* As an aggregate does: a few sound sets first, so that all ways are taken. */
+/* As an aggregate does: some sound sets first, or none. */
 static void
 call_accumulate(void *arg)
 {
 	const operation *o = arg;
+	r64_op		join = o->op == R64_XOR ? R64_XOR : R64_OR;
 	uint8_t		bytes[R64_SINGLETON_SIZE];
 	r64_accumulator acc;
 	r64_set		one = r64_singleton(&unit_env, probes[0], bytes);
@@ -321,8 +322,8 @@ call_accumulate(void *arg)
 	r64_accumulator_init(&acc, &unit_env);
 	for (uint64_t n = unit_below(2) * 5; n > 0; n--)
 		r64_accumulate_set(&acc, &one);
-	r64_accumulate_set(&acc, &s);
-	r64_accumulate_set(&acc, &t);
+	r64_accumulator_combine(&acc, join, &s);
+	r64_accumulator_combine(&acc, join, &t);
 	r64_accumulate(&acc, probes[1]);
 	r64_accumulate_range(&acc, probes[2], probes[2]);
 	r64_accumulator_combine(&acc, o->op, &t);
