@@ -10,12 +10,14 @@
 #	- a row of a table that has the columns "Example" and "Result".  The example
 #	  is what follows SELECT, from the table t if the page makes one, unless it
 #	  says otherwise.  <br> separates rows and ", " columns; a dash stands for
-#	  neither.
+#	  neither;
+#	- the last line of an entry of the reference, "  `example` → `row`, `row`".
+#	  An entry is an item of a list that begins with its signature: - **`f(x)`**
 #
 # How many that were is the name of a test, which passes if all were equal.
 #
 # The reference is compared with the catalogs in both directions: signatures,
-# the functions behind operators and casts, costs, and the setting.  Links to
+# the functions behind operators and casts, and the setting.  Links to
 # pages, to headings in them and to files have to lead somewhere.  Code in other
 # languages has to be in the file that is linked to before it.
 
@@ -98,6 +100,42 @@ sub read_table
 	return;
 }
 
+# An entry of the reference.  %table gets it as a row, of "Cast" or of "Function",
+# which aggregates and procedures are too.
+sub read_entry
+{
+	my ($i) = @_;
+	my $place = "$page, line " . ($$i + 1);
+	my $from_t = grep { /^CREATE TABLE t AS$/ } @lines;
+	my @entry = $lines[ $$i++ ];
+
+	push @entry, $lines[ $$i++ ] while ($lines[$$i] // '') =~ /^  \S/;
+	my ($signature, $function, $rest) =
+	  join("\n", @entry) =~ /^- \*\*`([^`]+)`\*\*(?: \(`(\w+)`\))?(.*)/s
+	  or die "$place: an entry without a signature";
+	my ($example, $result) = $rest =~ /\\\n  `([^`]+)`(?: → ([^\n]*))?\z/;
+	my $kind = $signature =~ /\(/ ? 'Function' : 'Cast';
+	my %row = (
+		$kind => $signature =~ s/\s+/ /gr,
+		Example => $example // '—',
+		Meaning => $rest,
+		Function => $function // ($kind eq 'Cast' ? '—' : $signature =~ s/\s+/ /gr));
+
+	push @{ $table{$kind} }, \%row;
+	return if !defined $example;
+	my $query = $example =~ s/\s+/ /gr;
+	$query .= ' FROM t' if $from_t && $query !~ /\bFROM\b/;
+	push @examples,
+	  {
+		page => $page,
+		name => "$place: $query",
+		statements => "SELECT $query;",
+		options => \@as_result,
+		output => join("\n", ($result // '') =~ /`([^`]*)`/g) . "\n"
+	  };
+	return;
+}
+
 for (@pages)
 {
 	$page = $_;
@@ -126,6 +164,7 @@ for (@pages)
 		}
 		elsif ($lines[$i] =~ /^```/) { read_block(\$i); }
 		elsif ($lines[$i] =~ /^\|/)  { read_table(\$i); }
+		elsif ($lines[$i] =~ /^- \*\*`[^`]*(?:\(| → )/) { read_entry(\$i); }
 		else                         { $i++; }
 	}
 }
@@ -292,49 +331,51 @@ sub same
 }
 
 #
-# Functions have a row of their own, or are named in the row of the operator or
-# the cast that they are behind.  %behind gives the cost that is said there.
+# Functions have an entry of their own, or are named with the operator or the cast
+# that they are behind.  In the table of operators S, E and R stand for types.
 #
 my %behind;
+for my $row (@{ $table{Operator} })
+{
+	my %type = (S => 'roaring64', E => 'bigint', R => 'int8range');
+
+	$row->{Operator} = code($row->{Operator}) =~ s/\b([SER])\b/$type{$1}/gr;
+}
 for my $row (@{ $table{Operator} }, @{ $table{Cast} })
 {
 	my ($operands) = code($row->{Operator} // $row->{Cast}) =~ /^(.*) →/;
 	my @types = grep { /^\w+(?:\[\])?$/ } split / /, $operands;
-	my $function = code($row->{Function}) . '(' . join(',', @types) . ')';
 
-	$behind{$function} = $row->{Cost} unless $row->{Function} eq '—';
+	$behind{ code($row->{Function}) . '(' . join(',', @types) . ')' } = 1
+	  unless $row->{Function} eq '—';
 }
 
-my %cost;    # of every function, as regprocedure writes it
-my %row;     # and what a row of its own has to say
+# What the reference calls functions: with what arguments and result.
+my @named = sort +documented('Function'), documented('Aggregate'), documented('Procedure');
+my %named = map { $_ => 1 } @named;
+
+my (@there, %is_there);
 for (
 	catalog(
-		qq{SELECT short || '~' || procost || '~' || long || ' → ' || result || ' ' || procost
+		qq{SELECT short || '~' || long || coalesce(' → ' || result, '')
 		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass AND prokind = 'f'}))
+		WHERE classid = 'pg_proc'::regclass}))
 {
-	my ($function, $cost, $row) = split /~/;
+	my ($short, $long) = split /~/;
 
-	$cost{$function} = $cost;
-	$row{$function} = fold_out_arguments($row);
+	$long = fold_out_arguments($long);
+	$is_there{$short} = 1;
+	push @there, $long if !$behind{$short} || $named{$long};
 }
 
-same(
-	'the functions in the reference are those there are, with that result and that cost',
-	[ documented('Function', 'Cost') ],
-	[ sort map { $row{$_} } grep {
-		my $function = $_;
-		!exists $behind{$function}
-		  || grep { $_ eq $row{$function} } documented('Function', 'Cost')
-	} keys %row ]);
-same(
-	'the functions behind operators and casts are there, with that cost',
-	[ map { "$_ $behind{$_}" } sort keys %behind ],
-	[ map { "$_ " . ($cost{$_} // 'is no function') } sort keys %behind ]);
+same('the functions, aggregates and procedures in the reference are those there are', \@named,
+	[ sort @there ]);
+same('the functions behind operators and casts are there',
+	[ grep { !$is_there{$_} } sort keys %behind ], []);
 same(
 	'every function that can be called has an example',
-	[ grep { !/_(?:recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ } map { $_->{Function} }
-		  grep { $_->{Example} eq '—' } @{ $table{Function} } ],
+	[ grep { !/_(?:recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ && /→/ }
+		  map { $_->{Function} } grep { $_->{Example} eq '—' } @{ $table{Function} } ],
 	[]);
 
 same(
@@ -353,7 +394,7 @@ same(
 	'the casts in the reference are those there are',
 	[ sort map {
 		code("$_->{Cast} $_->{Function}")
-		  . ($_->{Meaning} =~ /^Assignment\./ ? ' by assignment' : '')
+		  . ($_->{Meaning} =~ /^\s*Assignment\./ ? ' by assignment' : '')
 	} @{ $table{Cast} } ],
 	[
 		catalog(
@@ -362,26 +403,6 @@ same(
 			|| CASE castcontext WHEN 'a' THEN ' by assignment' WHEN 'i' THEN ' implicit' ELSE '' END
 		FROM members JOIN pg_cast c ON c.oid = objid LEFT JOIN pg_proc p ON p.oid = castfunc
 		WHERE classid = 'pg_cast'::regclass})
-	]);
-
-same(
-	'the aggregates in the reference are those there are',
-	[ documented('Aggregate') ],
-	[
-		catalog(
-			qq{SELECT long || ' → ' || result
-		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass AND prokind IN ('a', 'w')})
-	]);
-
-same(
-	'the procedures in the reference are those there are',
-	[ documented('Procedure') ],
-	[
-		catalog(
-			qq{SELECT long
-		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass AND prokind = 'p'})
 	]);
 
 same(
