@@ -9,6 +9,11 @@
 #	make dist
 #		the archives of a release, in the folder above
 #
+# CRoaring is the system's, which the module opens when it is loaded, or with
+# ROARING_SOURCE=DIR the sources in DIR, which become part of the module.  DIR is
+# a checkout or an amalgamation.  Give it to every make that builds; "make clean"
+# comes between one way and the other.
+#
 # Overridable: PG_CONFIG, PKG_CONFIG, ROARING_CFLAGS, ROARING_LIBS,
 # ROARING_SONAME, and WERROR=-Werror so that no warning passes.
 
@@ -64,12 +69,13 @@ GOALS := $(or $(MAKECMDGOALS),all)
 
 ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
 
+ifndef ROARING_SOURCE
 ifeq ($(origin ROARING_LIBS),undefined)
 ifneq ($(shell $(PKG_CONFIG) --atleast-version=4 roaring 2>&1 && echo yes),yes)
 $(error CRoaring 4 or newer was not found by "$(PKG_CONFIG) roaring" \
 (it has: $(or $(shell $(PKG_CONFIG) --modversion roaring 2>/dev/null),none)). \
-On Debian, tools/install-deps installs it; elsewhere set PKG_CONFIG_PATH, or \
-ROARING_CFLAGS and ROARING_LIBS)
+Set ROARING_SOURCE to a checkout of it, or PKG_CONFIG_PATH, or ROARING_CFLAGS \
+and ROARING_LIBS; on Debian, tools/install-deps installs it)
 endif
 ROARING_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags roaring)
 ROARING_LIBS := $(shell $(PKG_CONFIG) --libs roaring)
@@ -83,22 +89,29 @@ ifeq ($(ROARING_SONAME),)
 $(error no shared CRoaring library was found with "$(ROARING_LIBS)")
 endif
 endif
+endif
 
 endif
 
 # In CPPFLAGS, because bitcode is compiled with these and not with CFLAGS.
 PG_CPPFLAGS = -I$(top)/src $(patsubst -I%,-isystem %,$(ROARING_CFLAGS)) \
-	-DROARING_SONAME='"$(ROARING_SONAME)"'
+	$(if $(ROARING_SOURCE),-isystem croaring/include -DR64_LINK_KERNELS,\
+	-DROARING_SONAME='"$(ROARING_SONAME)"')
 PG_CFLAGS = $(WARNINGS) $(WERROR)
 
 # The version script hides all but what the server looks up, which PGXS does
 # from 16 on only.  -Bsymbolic keeps calls within the module in the module, as
 # another may export a function of the same name.  A library directory that
-# the user gave with -Wl,-rpath is searched when CRoaring is opened.
+# the user gave with -Wl,-rpath is searched when CRoaring is opened.  Of a
+# CRoaring that is compiled in only what is called becomes part of the module.
 VERSION_SCRIPT = $(top)/src/roaring64.map
+CROARING_OBJ = $(if $(ROARING_SOURCE),croaring/croaring.o)
 SHLIB_LINK = $(if $(filter linux freebsd netbsd openbsd,$(PORTNAME)),\
 	-Wl$(comma)--version-script=$(VERSION_SCRIPT) -Wl$(comma)-Bsymbolic) \
-	$(filter -Wl%,$(ROARING_LIBS)) $(if $(filter linux,$(PORTNAME)),-ldl)
+	$(if $(ROARING_SOURCE),$(CROARING_OBJ) -Wl$(comma)$(if $(filter darwin,\
+	$(PORTNAME)),-dead_strip,--gc-sections),\
+	$(filter -Wl%,$(ROARING_LIBS)) $(if $(filter linux,$(PORTNAME)),-ldl))
+EXTRA_CLEAN = croaring
 comma = ,
 
 ifneq ($(filter-out $(BARE_GOALS),$(GOALS)),)
@@ -116,7 +129,22 @@ $(DATA_built): $(SQL_PARTS) $(top)/Makefile
 	mkdir -p $(@D)
 	awk 'FNR == 1 && NR > 1 { print "" } 1' $(SQL_PARTS) >$@
 
-$(shlib): $(VERSION_SCRIPT)
+$(shlib): $(VERSION_SCRIPT) $(CROARING_OBJ)
+
+# The script lets croaring.c be where it has not changed.
+ifdef ROARING_SOURCE
+croaring/croaring.c: FORCE
+	@mkdir -p croaring && $(top)/tools/roaring-source $(ROARING_SOURCE) croaring
+
+$(OBJS) $(OBJS:.o=.bc): croaring/croaring.c
+
+$(CROARING_OBJ): croaring/croaring.c $(wildcard $(addprefix $(ROARING_SOURCE)/,\
+		roaring.[ch] src/*.c src/*/*.c include/roaring/*.h include/roaring/*/*.h))
+	$(CC) $(CFLAGS) $(CFLAGS_SL) -Icroaring/include -DNDEBUG -w \
+		-fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
+
+.PHONY: FORCE
+endif
 
 # A build elsewhere lacks the folders, and pg_regress wants expected/ there.
 ifneq ($(top),.)

@@ -54,3 +54,36 @@ debian_archive()
 			}
 			END { if (!found && other != "") print other }'
 }
+
+# Sets the arrays roaring_cflags and roaring_libs for programs that are linked
+# with CRoaring, as the Makefile's variables say.  The sources of
+# $ROARING_SOURCE are compiled in the folder that is given.
+find_croaring()
+{
+	local pkg_config=${PKG_CONFIG:-pkg-config}
+
+	if [ -z "${ROARING_SOURCE:-}" ]; then
+		read -ra roaring_cflags <<<"${ROARING_CFLAGS-$($pkg_config --cflags roaring)}"
+		read -ra roaring_libs <<<"${ROARING_LIBS-$($pkg_config --libs roaring)}"
+		return
+	fi
+	roaring_cflags=(-isystem "$1/croaring/include")
+	roaring_libs=("$1/croaring/croaring.o")
+	mkdir "$1/croaring" &&
+		tools/roaring-source "$ROARING_SOURCE" "$1/croaring" &&
+		"${CC:-gcc}" -O2 -w -DNDEBUG "${roaring_cflags[@]}" -c \
+			-o "$1/croaring/croaring.o" "$1/croaring/croaring.c"
+}
+
+# Writes what is needed of a copy of CRoaring's sources as an archive with the
+# folder croaring.
+copy_croaring()
+{
+	local files=()
+
+	for file in roaring.c roaring.h include src; do
+		[ ! -e "$1/$file" ] || files+=("$file")
+	done
+	tar -C "$1" -cf - --mode=u+rwX,go+rX --owner=0 --group=0 \
+		--transform 's,^,croaring/,' "${files[@]}"
+}

@@ -162,7 +162,7 @@ containers_overlap(const r64_env *env, const r64_container *a,
 }
 
 static bool
-container_is_subset(const r64_env *env, const r64_container *a,
+r64_container_is_subset(const r64_env *env, const r64_container *a,
 					const r64_container *b)
 {
 	container_pair p;
@@ -311,7 +311,7 @@ bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
 			return false;
 		r64_container_at(env, a, i, &x);
 		r64_container_at(env, b, j, &y);
-		if (!container_is_subset(env, &x, &y))
+		if (!r64_container_is_subset(env, &x, &y))
 			return false;
 		r64_poll_every(env, i, 255);
 	}

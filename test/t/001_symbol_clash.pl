@@ -10,7 +10,9 @@
 # own functions.
 #
 # Fails if the module is linked with CRoaring instead of opening it as
-# src/portable/kernels.c does.
+# src/portable/kernels.c does.  With $ROARING_SOURCE its code is in the module,
+# and no other library can replace its functions.  Without RTLD_DEEPBIND
+# roaring64 must refuse to work where the decoy was there before it.
 
 use strict;
 use warnings FATAL => 'all';
@@ -30,24 +32,31 @@ $node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
 # The CRoaring in use is the one that a backend has mapped.  Reading it there
 # also shows that these operators do load it.
 #
+my $inside = ($ENV{ROARING_SOURCE} // '') ne '';
 my ($library) = $node->safe_psql(
 	'postgres', q{
 	SELECT roaring64_cardinality('{1,2,3}');
 	SELECT substring(pg_read_file('/proc/self/maps') FROM '(/[^\n]*/libroaring[^\n]*)');
 }) =~ m{^(/.*libroaring.*)$}m;
-ok(defined $library && -f $library, 'a backend that uses roaring64 has CRoaring mapped')
+if ($inside)
+{
+	is($library, undef, 'a backend that uses roaring64 has no CRoaring library mapped');
+	$library = 'croaring/croaring.o';
+}
+ok(defined $library && -f $library, 'the CRoaring in use is known')
   or BAIL_OUT('CRoaring is not in use');
 
 #
 # Names: all that it exports, and all in the engine's table.
 #
 my (%functions, %objects);
-for (qx{nm -D -S --defined-only --format=posix '$library'})
+my $dynamic = $inside ? '' : '-D';
+for (qx{nm $dynamic -S --defined-only --format=posix '$library'})
 {
 	my ($name, $type, undef, $size) = split;
 	next unless $name =~ /^\w+$/;
 	if ($type =~ /^[TW]$/) { $functions{$name} = 1; }
-	elsif ($size)          { $objects{$name} = hex $size; }
+	elsif ($size && $type =~ /^[A-Z]$/) { $objects{$name} = hex $size; }
 }
 open my $kernels, '<', 'src/portable/kernels.h' or die "kernels.h: $!";
 my @kernels = map { /^\s*K\((\w+)\)/ ? $1 : () } <$kernels>;
@@ -77,10 +86,11 @@ sub pg_config
 	return $value;
 }
 
-my $compile = join ' ', pg_config('cc'),
+my $compiler = pg_config('cc');
+my $compile = join ' ', $compiler,
   '-O1 -fPIC -shared -fno-builtin', pg_config('cppflags'),
   '-I' . pg_config('includedir-server'), "-I$dir",
-  $ENV{ROARING_CFLAGS} // '';
+  $inside ? '-isystem croaring/include' : $ENV{ROARING_CFLAGS} // '';
 
 sub build
 {
@@ -91,7 +101,8 @@ sub build
 	return "$dir/$module";
 }
 my $decoy = build('decoy');
-my $linked = build('linked', "-Wl,--no-as-needed '$library'");
+my $linked = build('linked',
+	$inside ? '-w croaring/croaring.c' : "-Wl,--no-as-needed '$library'");
 
 $node->safe_psql(
 	'postgres', qq{
@@ -192,11 +203,29 @@ sub backend
 
 is(backend($compare), $all_right, 'roaring64 alone answers right');
 
-is(backend("LOAD '$decoy'", $compare), $all_right,
-	'roaring64 answers right when the decoy was there before it');
+# What roaring64 says where another library was there before it, with which its
+# CRoaring could be confused.
+my $refused = qr/^ERROR: .*another library in this process/s;
+my $deepbind = $inside
+  || qx{printf '#include <dlfcn.h>\nRTLD_DEEPBIND\n' | $compiler -D_GNU_SOURCE -E -P -}
+  !~ /RTLD_DEEPBIND/ && ($ENV{COPT} // '') !~ /R64_NO_DEEPBIND/;
 
-is(backend("LOAD '$decoy'", $compare, 'SELECT decoy_strangers()'),
-	$all_right, 'the decoy has its own functions when it was there first');
+if ($deepbind)
+{
+	is(backend("LOAD '$decoy'", $compare), $all_right,
+		'roaring64 answers right when the decoy was there before it');
+
+	is(backend("LOAD '$decoy'", $compare, 'SELECT decoy_strangers()'),
+		$all_right, 'the decoy has its own functions when it was there first');
+}
+else
+{
+	like(backend("LOAD '$decoy'", $compare), $refused,
+		'roaring64 refuses to work when the decoy was there before it');
+
+	is(backend("LOAD '$decoy'", 'SELECT decoy_strangers()'),
+		'', 'the decoy has its own functions when it was there first');
+}
 
 is(backend($compare, "LOAD '$decoy'", $compare), "$all_right\n$all_right",
 	'roaring64 answers right before and after the decoy comes');
@@ -212,15 +241,22 @@ like(
 #
 # A module that brings CRoaring in for everyone to see.  By itself it does no
 # harm.  With the decoy before it, its CRoaring's calls to itself end in the
-# decoy; ours would too, and roaring64 must say so and not answer.
+# decoy; ours would too if it were the same, and roaring64 must say so and not
+# answer.
 #
 is(backend('SELECT linked_cardinality(10)', $compare),
 	"10\n$all_right", 'roaring64 works beside a module linked with CRoaring');
 
-like(
-	backend("LOAD '$decoy'", "LOAD '$linked'", $compare),
-	qr/^ERROR: .*another library in this process/s,
-	'roaring64 refuses a CRoaring that another library has taken over');
+if ($inside)
+{
+	is(backend("LOAD '$decoy'", "LOAD '$linked'", $compare), $all_right,
+		'roaring64 has a CRoaring that no other library can take over');
+}
+else
+{
+	like(backend("LOAD '$decoy'", "LOAD '$linked'", $compare), $refused,
+		'roaring64 refuses a CRoaring that another library has taken over');
+}
 
 $node->stop;
 done_testing();

@@ -179,6 +179,8 @@ cmp_ok(scalar(grep { @{ $_->{options} } } @examples),
 #
 my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
+# lz4 is the default from 19 on, in servers that have it
+$node->append_conf('postgresql.conf', "default_toast_compression = pglz");
 $node->start;
 
 # A database for each page.
