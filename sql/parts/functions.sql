@@ -22,35 +22,35 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_is_empty'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_is_empty(roaring64) IS
-'whether there is no element';
+'is the set empty?';
 
 CREATE FUNCTION roaring64_and_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_and_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and_cardinality(roaring64, roaring64) IS
-'number of elements of both sets';
+'number of elements that both sets have';
 
 CREATE FUNCTION roaring64_or_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_or_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_or_cardinality(roaring64, roaring64) IS
-'number of elements of either set';
+'number of elements that either set has';
 
 CREATE FUNCTION roaring64_xor_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_xor_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_cardinality(roaring64, roaring64) IS
-'number of elements of exactly one of the sets';
+'number of elements that exactly one of the sets has';
 
 CREATE FUNCTION roaring64_andnot_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_andnot_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64, roaring64) IS
-'number of elements of the first set only';
+'number of elements that only the first set has';
 
 CREATE FUNCTION roaring64_jaccard(roaring64, roaring64)
 RETURNS double precision
@@ -96,21 +96,21 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_next'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_next(roaring64, bigint) IS
-'smallest element not below the value, NULL if there is none';
+'smallest element at or above the value, NULL if there is none';
 
 CREATE FUNCTION roaring64_prev(roaring64, bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_prev'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_prev(roaring64, bigint) IS
-'largest element not above the value, NULL if there is none';
+'largest element at or below the value, NULL if there is none';
 
 CREATE FUNCTION roaring64_next_absent(roaring64, bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_next_absent'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_next_absent(roaring64, bigint) IS
-'smallest bigint not below the value that is no element, NULL if there is none';
+'smallest bigint at or above the value that is not an element, NULL if there is none';
 
 --
 -- src/type/parts.c: pages, chunks, shifted sets
@@ -157,7 +157,7 @@ RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_shift'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_shift(roaring64, bigint) IS
-'every element plus delta';
+'add delta to every element';
 
 --
 -- src/type/rows.c: a set as rows
@@ -224,21 +224,21 @@ RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_add'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_add(roaring64, bigint[]) IS
-'the set with the values of the array';
+'add the values of an array';
 
 CREATE FUNCTION roaring64_remove(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_remove'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_remove(roaring64, bigint[]) IS
-'the set without the values of the array';
+'remove the values of an array';
 
 CREATE FUNCTION roaring64_contains_each(roaring64, bigint[])
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_contains_each'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_contains_each(roaring64, bigint[]) IS
-'for every value of the array, whether it is an element';
+'for each value of an array, is it an element?';
 
 --
 -- src/type/ids.c: ids made by a clock
@@ -256,7 +256,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_snowflake_unfold'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_snowflake_unfold(bigint) IS
-'undoes roaring64_snowflake_fold';
+'reverse of roaring64_snowflake_fold';
 
 CREATE FUNCTION roaring64_time_bucket(bigint, bits integer)
 RETURNS bigint

@@ -16,7 +16,7 @@ AS 'MODULE_PATHNAME', 'roaring64_or_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or_element(roaring64, bigint) IS
-'set with an element';
+'add an element';
 
 CREATE FUNCTION roaring64_element_or(bigint, roaring64)
 RETURNS roaring64
@@ -24,7 +24,7 @@ AS 'MODULE_PATHNAME', 'roaring64_element_or'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
-'set with an element';
+'add an element';
 
 CREATE FUNCTION roaring64_or_range(roaring64, int8range)
 RETURNS roaring64
@@ -32,7 +32,7 @@ AS 'MODULE_PATHNAME', 'roaring64_or_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_or_range(roaring64, int8range) IS
-'set with all integers of a range';
+'add all integers of a range';
 
 CREATE FUNCTION roaring64_and(roaring64, roaring64)
 RETURNS roaring64
@@ -46,14 +46,14 @@ RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and_element(roaring64, bigint) IS
-'the element if the set has it, as a set';
+'the element as a set, if the set contains it';
 
 CREATE FUNCTION roaring64_and_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and_range(roaring64, int8range) IS
-'the elements within a range';
+'the elements in a range';
 
 CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
 RETURNS roaring64
@@ -69,7 +69,7 @@ AS 'MODULE_PATHNAME', 'roaring64_andnot_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot_element(roaring64, bigint) IS
-'set without an element';
+'remove an element';
 
 CREATE FUNCTION roaring64_andnot_range(roaring64, int8range)
 RETURNS roaring64
@@ -77,7 +77,7 @@ AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_andnot_range(roaring64, int8range) IS
-'the elements outside a range';
+'remove all integers of a range';
 
 CREATE FUNCTION roaring64_xor(roaring64, roaring64)
 RETURNS roaring64
@@ -93,7 +93,7 @@ AS 'MODULE_PATHNAME', 'roaring64_xor_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor_element(roaring64, bigint) IS
-'set with an element if absent, without if present';
+'add an element, or remove it if present';
 
 CREATE FUNCTION roaring64_xor_range(roaring64, int8range)
 RETURNS roaring64
@@ -101,7 +101,7 @@ AS 'MODULE_PATHNAME', 'roaring64_xor_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_xor_range(roaring64, int8range) IS
-'set with a range complemented';
+'complement a range';
 
 CREATE OPERATOR | (
 	LEFTARG = roaring64,
@@ -119,7 +119,7 @@ CREATE OPERATOR | (
 	COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (roaring64, bigint) IS
-'set with an element';
+'add an element';
 
 CREATE OPERATOR | (
 	LEFTARG = bigint,
@@ -128,7 +128,7 @@ CREATE OPERATOR | (
 	COMMUTATOR = |
 );
 COMMENT ON OPERATOR | (bigint, roaring64) IS
-'set with an element';
+'add an element';
 
 CREATE OPERATOR | (
 	LEFTARG = roaring64,
@@ -136,7 +136,7 @@ CREATE OPERATOR | (
 	FUNCTION = roaring64_or_range
 );
 COMMENT ON OPERATOR | (roaring64, int8range) IS
-'set with all integers of a range';
+'add all integers of a range';
 
 CREATE OPERATOR & (
 	LEFTARG = roaring64,
@@ -153,7 +153,7 @@ CREATE OPERATOR & (
 	FUNCTION = roaring64_and_element
 );
 COMMENT ON OPERATOR & (roaring64, bigint) IS
-'the element if the set has it, as a set';
+'the element as a set, if the set contains it';
 
 CREATE OPERATOR & (
 	LEFTARG = roaring64,
@@ -161,7 +161,7 @@ CREATE OPERATOR & (
 	FUNCTION = roaring64_and_range
 );
 COMMENT ON OPERATOR & (roaring64, int8range) IS
-'the elements within a range';
+'the elements in a range';
 
 CREATE OPERATOR - (
 	LEFTARG = roaring64,
@@ -177,7 +177,7 @@ CREATE OPERATOR - (
 	FUNCTION = roaring64_andnot_element
 );
 COMMENT ON OPERATOR - (roaring64, bigint) IS
-'set without an element';
+'remove an element';
 
 CREATE OPERATOR - (
 	LEFTARG = roaring64,
@@ -185,7 +185,7 @@ CREATE OPERATOR - (
 	FUNCTION = roaring64_andnot_range
 );
 COMMENT ON OPERATOR - (roaring64, int8range) IS
-'the elements outside a range';
+'remove all integers of a range';
 
 CREATE OPERATOR # (
 	LEFTARG = roaring64,
@@ -202,7 +202,7 @@ CREATE OPERATOR # (
 	FUNCTION = roaring64_xor_element
 );
 COMMENT ON OPERATOR # (roaring64, bigint) IS
-'set with an element if absent, without if present';
+'add an element, or remove it if present';
 
 CREATE OPERATOR # (
 	LEFTARG = roaring64,
@@ -210,7 +210,7 @@ CREATE OPERATOR # (
 	FUNCTION = roaring64_xor_range
 );
 COMMENT ON OPERATOR # (roaring64, int8range) IS
-'set with a range complemented';
+'complement a range';
 
 --
 -- src/type/containment.c: tests.  The empty set and the empty range are
@@ -223,7 +223,7 @@ AS 'MODULE_PATHNAME', 'roaring64_contains'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, roaring64) IS
-'has all elements of the other set';
+'contains';
 
 CREATE FUNCTION roaring64_contains_element(roaring64, bigint)
 RETURNS boolean
@@ -231,7 +231,7 @@ AS 'MODULE_PATHNAME', 'roaring64_contains_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains_element(roaring64, bigint) IS
-'has the element';
+'contains element';
 
 CREATE FUNCTION roaring64_contains_range(roaring64, int8range)
 RETURNS boolean
@@ -239,7 +239,7 @@ AS 'MODULE_PATHNAME', 'roaring64_contains_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contains_range(roaring64, int8range) IS
-'has all integers of the range';
+'contains all integers of range';
 
 CREATE FUNCTION roaring64_range_contains(int8range, roaring64)
 RETURNS boolean
@@ -255,7 +255,7 @@ AS 'MODULE_PATHNAME', 'roaring64_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_contained(roaring64, roaring64) IS
-'the other set has all its elements';
+'is contained by';
 
 CREATE FUNCTION roaring64_element_contained(bigint, roaring64)
 RETURNS boolean
@@ -263,7 +263,7 @@ AS 'MODULE_PATHNAME', 'roaring64_element_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_element_contained(bigint, roaring64) IS
-'is an element';
+'is element of';
 
 CREATE FUNCTION roaring64_range_contained(int8range, roaring64)
 RETURNS boolean
@@ -271,7 +271,7 @@ AS 'MODULE_PATHNAME', 'roaring64_range_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_range_contained(int8range, roaring64) IS
-'all its integers are elements';
+'all integers of range are elements';
 
 CREATE FUNCTION roaring64_contained_range(roaring64, int8range)
 RETURNS boolean
@@ -287,7 +287,7 @@ AS 'MODULE_PATHNAME', 'roaring64_overlaps'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
-'some element is common';
+'overlaps (have elements in common)';
 
 CREATE FUNCTION roaring64_overlaps_range(roaring64, int8range)
 RETURNS boolean
@@ -295,7 +295,7 @@ AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_overlaps_range(roaring64, int8range) IS
-'some element is in the range';
+'overlaps (have elements in common)';
 
 CREATE FUNCTION roaring64_range_overlaps(int8range, roaring64)
 RETURNS boolean
@@ -303,7 +303,7 @@ AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_range_overlaps(int8range, roaring64) IS
-'some element is in the range';
+'overlaps (have elements in common)';
 
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
@@ -314,7 +314,7 @@ CREATE OPERATOR @> (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, roaring64) IS
-'has all elements of the other set';
+'contains';
 
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
@@ -325,7 +325,7 @@ CREATE OPERATOR @> (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, bigint) IS
-'has the element';
+'contains element';
 
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
@@ -336,7 +336,7 @@ CREATE OPERATOR @> (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, int8range) IS
-'has all integers of the range';
+'contains all integers of range';
 
 CREATE OPERATOR @> (
 	LEFTARG = int8range,
@@ -358,7 +358,7 @@ CREATE OPERATOR <@ (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (roaring64, roaring64) IS
-'the other set has all its elements';
+'is contained by';
 
 CREATE OPERATOR <@ (
 	LEFTARG = bigint,
@@ -369,7 +369,7 @@ CREATE OPERATOR <@ (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (bigint, roaring64) IS
-'is an element';
+'is element of';
 
 CREATE OPERATOR <@ (
 	LEFTARG = int8range,
@@ -380,7 +380,7 @@ CREATE OPERATOR <@ (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (int8range, roaring64) IS
-'all its integers are elements';
+'all integers of range are elements';
 
 CREATE OPERATOR <@ (
 	LEFTARG = roaring64,
@@ -402,7 +402,7 @@ CREATE OPERATOR && (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, roaring64) IS
-'some element is common';
+'overlaps (have elements in common)';
 
 CREATE OPERATOR && (
 	LEFTARG = roaring64,
@@ -413,7 +413,7 @@ CREATE OPERATOR && (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, int8range) IS
-'some element is in the range';
+'overlaps (have elements in common)';
 
 CREATE OPERATOR && (
 	LEFTARG = int8range,
@@ -424,4 +424,4 @@ CREATE OPERATOR && (
 	JOIN = roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (int8range, roaring64) IS
-'some element is in the range';
+'overlaps (have elements in common)';
