@@ -17,7 +17,7 @@
  *				the two sets have half of their ids in common
  * dense		half of all integers of a range
  *
- * compressed: whether compression pays; the README says how one knows.
+ * compressed: whether compression pays; docs/storage.md says how one knows.
  */
 CREATE TABLE data_sets (name text PRIMARY KEY, a int, b int, expression text,
 	compressed boolean NOT NULL DEFAULT false);

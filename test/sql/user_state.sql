@@ -1,6 +1,6 @@
 --
 -- User state: for every user and month the messages that were pushed and those
--- that were read.  The statements are those of the README; the cases of one
+-- that were read.  The statements are those of docs/cookbook.md; the cases of one
 -- such service's own tests come first, as they stand there.  No function of
 -- ours is needed for it; the functions here only give the statements names.
 --

@@ -78,7 +78,7 @@ is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WH
 	'app', 'and owns what they consist of');
 
 #
-# What each function needs.  As in the README: with these privileges the call
+# What each function needs.  As in docs/security.md: with these privileges the call
 # works, with any of them missing it is refused.
 #
 my @needs = (
