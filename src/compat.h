@@ -85,6 +85,9 @@ extern PGDLLEXPORT void _PG_init(void);
 	index_beginscan(table, index, snapshot, nkeys, 0)
 #endif
 
+/* From 18 on PL/pgSQL lets functions of extensions change its variables. */
+#define ROARING64_MODIFIES_IN_PLACE (PG_VERSION_NUM >= 180000)
+
 /* Random numbers of the backend, from 0 to less than 1. */
 #if PG_VERSION_NUM >= 150000
 #include "common/pg_prng.h"

@@ -52,6 +52,36 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64, roaring64) IS
 'number of elements that only the first set has';
 
+-- of any number of sets.  A call with two takes the functions above, which spare
+-- an array of copies.
+CREATE FUNCTION roaring64_and_cardinality(VARIADIC roaring64[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_and_cardinality_many'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_and_cardinality(roaring64[]) IS
+'number of elements of all sets';
+
+CREATE FUNCTION roaring64_or_cardinality(VARIADIC roaring64[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_or_cardinality_many'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_or_cardinality(roaring64[]) IS
+'number of elements of any of the sets';
+
+CREATE FUNCTION roaring64_xor_cardinality(VARIADIC roaring64[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_xor_cardinality_many'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_xor_cardinality(roaring64[]) IS
+'number of elements of an odd number of the sets';
+
+CREATE FUNCTION roaring64_andnot_cardinality(VARIADIC roaring64[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_andnot_cardinality_many'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64[]) IS
+'number of elements of the first set and no other';
+
 CREATE FUNCTION roaring64_jaccard(roaring64, roaring64)
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'roaring64_jaccard'
@@ -152,6 +182,13 @@ SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_split(roaring64, integer) IS
 'the set cut at multiples of 2^bits: chunk is element >> bits';
 
+CREATE FUNCTION roaring64_sample(roaring64, n bigint, seed bigint)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_sample'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_sample(roaring64, bigint, bigint) IS
+'n elements drawn at random, the same ones for the same seed';
+
 CREATE FUNCTION roaring64_shift(roaring64, delta bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_shift'
@@ -222,14 +259,16 @@ COMMENT ON FUNCTION roaring64_stats(roaring64) IS
 CREATE FUNCTION roaring64_add(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_add'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_add(roaring64, bigint[]) IS
 'add the values of an array';
 
 CREATE FUNCTION roaring64_remove(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_remove'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_remove(roaring64, bigint[]) IS
 'remove the values of an array';
 

@@ -20,6 +20,7 @@
 #include "utils/syscache.h"
 
 #include "planner/planner.h"
+#include "type/roaring64.h"
 
 /* See planner.h. */
 Oid
@@ -98,5 +99,7 @@ roaring64_support(PG_FUNCTION_ARGS)
 		answer = roaring64_support_index((SupportRequestIndexCondition *) request);
 	else if (IsA(request, SupportRequestSimplify))
 		answer = roaring64_support_simplify((SupportRequestSimplify *) request);
+	else
+		answer = roaring64_support_in_place(request);
 	PG_RETURN_POINTER(answer);
 }

@@ -226,6 +226,21 @@ typedef enum r64_op
 extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
 
 /*
+ * many.c: how many elements n sets combined have, without a set made on the
+ * way: the union, the intersection, those of the first that no other has, those
+ * of an odd number of them.  Of no sets it is 0.
+ */
+extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
+									 const r64_set *sets, size_t n);
+
+/*
+ * sample.c: n elements drawn at random, or all if there are not more; every n
+ * of them are as likely as any others.  The same set, n and seed give the same.
+ * Takes 8 bytes for each element that is drawn or left out, whichever are fewer.
+ */
+extern r64_buf r64_sample(const r64_set *s, uint64_t n, uint64_t seed);
+
+/*
  * parts.c: a set cut or moved.
  */
 

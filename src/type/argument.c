@@ -78,9 +78,9 @@ typedef struct CallSite
 	KeptArgument arg[MAX_SETS];
 } CallSite;
 
-/* See roaring64.h. */
-Node *
-roaring64_argument_expression(FmgrInfo *flinfo, int argno)
+/* The expression of an argument, or NULL if that is not known. */
+static Node *
+argument_expression(FmgrInfo *flinfo, int argno)
 {
 	Node	   *expr = flinfo == NULL ? NULL : flinfo->fn_expr;
 	List	   *args;
@@ -96,30 +96,54 @@ roaring64_argument_expression(FmgrInfo *flinfo, int argno)
 	return argno < list_length(args) ? list_nth(args, argno) : NULL;
 }
 
+static bool
+is_parameter(Node *expr)
+{
+	return expr != NULL && IsA(expr, Param) &&
+		((Param *) expr)->paramkind == PARAM_EXTERN;
+}
+
 /*
- * Whether an expression has the same value in all calls of flinfo.
+ * Whether flinfo belongs to a query, whose parameters do not change while it
+ * runs.  PL/pgSQL also evaluates expressions without running a query, again and
+ * again with the same flinfo, while its variables, which are parameters to
+ * these, change.
  *
- * A parameter of a query has, while the query runs.  PL/pgSQL also evaluates
- * expressions without running a query, again and again while its variables,
- * which are parameters to it, change.  These it prepares in a context of its
- * transaction or of the block; those of a query are in a context that lies in
- * that of its portal or of SPI's execution.
+ * There is no official way to tell.  get_fn_expr_arg_stable, which window
+ * functions ask, takes any such parameter for stable, and an element of a
+ * constant array in "= ANY" as well.  Neither the expression nor the call says
+ * who evaluates it.  But the state of a query's execution, and flinfo with it,
+ * lies in the memory of its portal or of SPI's execution, and that of
+ * PL/pgSQL's expressions in the memory of the transaction or of SPI's caller.
+ * Names that are not these, as in a parallel worker, cost time and nothing
+ * else: the argument is then one that may change.
  */
 static bool
-is_stable(FmgrInfo *flinfo, Node *expr)
+belongs_to_query(FmgrInfo *flinfo)
 {
-	MemoryContext parent;
+	MemoryContext parent = MemoryContextGetParent(flinfo->fn_mcxt);
 
-	if (expr == NULL)
-		return false;
-	if (IsA(expr, Const))
-		return true;
-	if (!IsA(expr, Param) || ((Param *) expr)->paramkind != PARAM_EXTERN)
-		return false;
-	parent = MemoryContextGetParent(flinfo->fn_mcxt);
 	return parent != NULL &&
 		(strcmp(parent->name, "PortalContext") == 0 ||
 		 strcmp(parent->name, "SPI Exec") == 0);
+}
+
+/* Whether an argument has the same value in all calls of flinfo. */
+static bool
+is_stable(FmgrInfo *flinfo, int argno)
+{
+	Node	   *expr = argument_expression(flinfo, argno);
+
+	return (expr != NULL && IsA(expr, Const)) ||
+		(is_parameter(expr) && belongs_to_query(flinfo));
+}
+
+/* See roaring64.h. */
+bool
+roaring64_argument_is_variable(FmgrInfo *flinfo, int argno)
+{
+	return is_parameter(argument_expression(flinfo, argno)) &&
+		!belongs_to_query(flinfo);
 }
 
 static CallSite *
@@ -131,8 +155,7 @@ get_call_site(FmgrInfo *flinfo)
 	{
 		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 		for (int i = 0; i < MAX_SETS; i++)
-			site->arg[i].is_stable =
-				is_stable(flinfo, roaring64_argument_expression(flinfo, i));
+			site->arg[i].is_stable = is_stable(flinfo, i);
 		flinfo->fn_extra = site;
 	}
 	return site;

@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "version.h"
+#include "variable.h"
 
 /* Whether the set has the element, which is the other argument. */
 static bool
@@ -23,8 +23,8 @@ set_contains_element(FunctionCallInfo fcinfo, int setno)
 
 	if (roaring64_getarg_source(fcinfo, setno, &source))
 		return r64_source_contains(&source.source, element);
-	if (roaring64_is_version(PG_GETARG_DATUM(setno)))
-		return roaring64_version_contains(PG_GETARG_DATUM(setno), element);
+	if (roaring64_is_variable(PG_GETARG_DATUM(setno)))
+		return roaring64_variable_contains(PG_GETARG_DATUM(setno), element);
 	return r64_contains(PG_GETARG_ROARING64(setno), element);
 }
 

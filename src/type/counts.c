@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+
 #include "roaring64.h"
 
 /*
@@ -132,6 +134,75 @@ roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 
 	PG_RETURN_INT64((int64) (r64_cardinality(a) -
 							 r64_and_cardinality(a, b)));
+}
+
+/*
+ * Counts a combination of all sets in the array that is the only argument;
+ * NULL if one is.
+ */
+static Datum
+many_cardinality(FunctionCallInfo fcinfo, r64_op op)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	r64_set    *sets;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
+					  &values, &nulls, &n);
+	sets = palloc(Max(n, 1) * sizeof(r64_set));
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			PG_RETURN_NULL();
+		sets[i] = DatumGetRoaring64(values[i]);
+	}
+	PG_RETURN_INT64((int64) r64_many_cardinality(&roaring64_env, op, sets, n));
+}
+
+/*
+ * roaring64_and_cardinality(VARIADIC roaring64[]) returns bigint: number of
+ * elements of all sets.
+ */
+PG_FUNCTION_INFO_V1(roaring64_and_cardinality_many);
+Datum
+roaring64_and_cardinality_many(PG_FUNCTION_ARGS)
+{
+	return many_cardinality(fcinfo, R64_AND);
+}
+
+/*
+ * roaring64_or_cardinality(VARIADIC roaring64[]) returns bigint: number of
+ * elements of any of the sets.
+ */
+PG_FUNCTION_INFO_V1(roaring64_or_cardinality_many);
+Datum
+roaring64_or_cardinality_many(PG_FUNCTION_ARGS)
+{
+	return many_cardinality(fcinfo, R64_OR);
+}
+
+/*
+ * roaring64_xor_cardinality(VARIADIC roaring64[]) returns bigint: number of
+ * elements of an odd number of the sets.
+ */
+PG_FUNCTION_INFO_V1(roaring64_xor_cardinality_many);
+Datum
+roaring64_xor_cardinality_many(PG_FUNCTION_ARGS)
+{
+	return many_cardinality(fcinfo, R64_XOR);
+}
+
+/*
+ * roaring64_andnot_cardinality(VARIADIC roaring64[]) returns bigint: number of
+ * elements of the first set only.
+ */
+PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality_many);
+Datum
+roaring64_andnot_cardinality_many(PG_FUNCTION_ARGS)
+{
+	return many_cardinality(fcinfo, R64_ANDNOT);
 }
 
 /*

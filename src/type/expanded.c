@@ -14,7 +14,7 @@
 #include "postgres.h"
 
 #include "expanded.h"
-#include "version.h"
+#include "variable.h"
 
 static Size expanded_get_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten_into(ExpandedObjectHeader *eohptr,
@@ -56,8 +56,8 @@ get_set(ExpandedRoaring64 *e)
 r64_set
 roaring64_expanded_view(Datum value)
 {
-	if (roaring64_is_version(value))
-		return roaring64_version_view(value);
+	if (roaring64_is_variable(value))
+		return roaring64_variable_view(value);
 	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
@@ -65,7 +65,7 @@ ExpandedRoaring64 *
 roaring64_writable(Datum value)
 {
 	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ||
-		roaring64_is_version(value))
+		roaring64_is_variable(value))
 		return NULL;
 	return (ExpandedRoaring64 *) DatumGetEOHP(value);
 }

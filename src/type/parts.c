@@ -144,6 +144,30 @@ roaring64_last(PG_FUNCTION_ARGS)
 }
 
 /*
+ * roaring64_sample(roaring64, n bigint, seed bigint) returns roaring64: n
+ * elements drawn at random, all if there are fewer.  The same arguments give the
+ * same ones.  Errors on a negative n.
+ */
+PG_FUNCTION_INFO_V1(roaring64_sample);
+Datum
+roaring64_sample(PG_FUNCTION_ARGS)
+{
+	r64_set    *s = PG_GETARG_ROARING64(0);
+	int64		n = PG_GETARG_INT64(1);
+	int64		total = (int64) r64_cardinality(s);
+
+	if (n < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of elements must not be negative")));
+	if (n < total && Min(n, total - n) > MaxAllocSize / sizeof(int64))
+		roaring64_too_large("list of drawn elements",
+							"Draw from parts of the set, which roaring64_split gives.");
+	PG_RETURN_ROARING64(r64_sample(s, (uint64) n,
+								   (uint64) PG_GETARG_INT64(2)));
+}
+
+/*
  * roaring64_shift(roaring64, delta bigint) returns roaring64: every element
  * plus delta.  Errors if one leaves the range of bigint.
  */

@@ -70,10 +70,16 @@ extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 
 /*
- * argument.c: the expression of an argument in the call that flinfo is for, or
- * NULL if that is not known.
+ * argument.c: whether an argument is the variable of a procedural language,
+ * or what may be one: a parameter that can change from call to call.
  */
-extern Node *roaring64_argument_expression(FmgrInfo *flinfo, int argno);
+extern bool roaring64_argument_is_variable(FmgrInfo *flinfo, int argno);
+
+/*
+ * variable.c: what a support function says about changes in place; NULL if
+ * that is not what it is asked.
+ */
+extern Node *roaring64_support_in_place(Node *request);
 
 /*
  * argument.c: a value that is better read in parts: stored out of line, not

@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "version.h"
+#include "variable.h"
 
 /* roaring64 op roaring64 */
 static Datum
@@ -33,7 +33,7 @@ combine_element(FunctionCallInfo fcinfo, r64_op op, int setno)
 	r64_set		b;
 
 	if ((op == R64_OR || op == R64_ANDNOT) &&
-		roaring64_wants_version(fcinfo, setno))
+		roaring64_edits_in_place(fcinfo, setno))
 		return roaring64_edit(PG_GETARG_DATUM(setno), &element, 1,
 							  op == R64_ANDNOT);
 	b = r64_singleton(&roaring64_env, element, one);

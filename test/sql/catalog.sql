@@ -58,9 +58,10 @@ EXCEPTION WHEN syntax_error_or_access_rule_violation THEN
 	RETURN false;
 END $$;
 CREATE TEMP VIEW calls AS
-	SELECT oid, n, proargtypes[0 : n - 1]::oid[] AS types,
-		format('SELECT %I(%s)', proname, (SELECT string_agg('$' || i, ', ') FROM generate_series(1, n) AS i)) AS call
-	FROM functions, generate_series(greatest(pronargs - pronargdefaults, 1), pronargs) AS n
+	SELECT oid, n, CASE WHEN n > pronargs THEN array_fill(provariadic, ARRAY[n]) ELSE proargtypes[0 : n - 1]::oid[] END AS types,
+		format('SELECT %I(%s %s)', proname, CASE WHEN provariadic <> 0 AND n = 1 THEN 'VARIADIC' END,
+			(SELECT string_agg('$' || i, ', ') FROM generate_series(1, n) AS i)) AS call
+	FROM functions, generate_series(greatest(pronargs - pronargdefaults, 1), CASE WHEN provariadic <> 0 THEN 4 ELSE pronargs END) AS n
 	WHERE prokind = 'f' AND NOT on_tables
 		AND NOT EXISTS (SELECT FROM pg_type WHERE typtype = 'p' AND pg_type.oid = ANY (proargtypes));
 SELECT count(*) > 70 AS calls FROM calls;

@@ -112,3 +112,28 @@ SELECT count(*) AS pairs,
 	   count(*) FILTER (WHERE roaring64_xor_cardinality(a.s, b.s) = roaring64_cardinality(a.s # b.s)) AS "xor",
 	   count(*) FILTER (WHERE roaring64_andnot_cardinality(a.s, b.s) = roaring64_cardinality(a.s - b.s)) AS "andnot"
 FROM shapes AS a, shapes AS b;
+
+--
+-- Of many sets at once, against what the operators make
+--
+SELECT roaring64_and_cardinality('{1,2,3}', '{2,3,4}', '{3,4}') AS "and",
+	   roaring64_or_cardinality('{1,2,3}', '{2,3,4}', '{-1}') AS "or",
+	   roaring64_xor_cardinality('{1,2,3}', '{2,3,4}', '{3,4}') AS "xor",
+	   roaring64_andnot_cardinality('{1,2,3}', '{2}', '{3,4}') AS andnot;
+-- one, none, NULL
+SELECT roaring64_and_cardinality('{1,2}'), roaring64_andnot_cardinality('{1,2}'),
+	   roaring64_or_cardinality(VARIADIC '{}'), roaring64_and_cardinality(VARIADIC '{}'::roaring64[]),
+	   roaring64_or_cardinality(VARIADIC NULL) IS NULL AS "null", roaring64_or_cardinality('{1}', NULL, '{2}') IS NULL AS "null";
+-- two are not counted as an array
+EXPLAIN (VERBOSE, COSTS OFF) SELECT roaring64_or_cardinality(s, s) FROM shapes;
+-- all triples of shapes, and all of them at once; stored, so that some are compressed
+SELECT count(*) > 500 AS triples,
+	   count(*) FILTER (WHERE roaring64_and_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s & b.s & c.s)
+						OR roaring64_or_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s | b.s | c.s)
+						OR roaring64_xor_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s # b.s # c.s)
+						OR roaring64_andnot_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s - b.s - c.s)) AS wrong
+FROM shapes AS a, shapes AS b, shapes AS c;
+SELECT roaring64_or_cardinality(VARIADIC array_agg(s)) = roaring64_or_cardinality_agg(s) AS "or",
+	   roaring64_and_cardinality(VARIADIC array_agg(s)) = roaring64_and_cardinality_agg(s) AS "and",
+	   roaring64_xor_cardinality(VARIADIC array_agg(s)) = roaring64_xor_cardinality_agg(s) AS "xor"
+FROM shapes;

@@ -388,6 +388,12 @@ FROM sets AS a JOIN sets AS b USING (f),
 		('roaring64_and_cardinality(roaring64,roaring64)', roaring64_and_cardinality(a.s, b.s) = cardinality(common)),
 		('roaring64_andnot_cardinality(roaring64,roaring64)', roaring64_andnot_cardinality(a.s, b.s) = cardinality(minus)),
 		('roaring64_xor_cardinality(roaring64,roaring64)', roaring64_xor_cardinality(a.s, b.s) = cardinality(one)),
+		('roaring64_or_cardinality(roaring64[])', roaring64_or_cardinality(a.s, b.s, a.s - b.s) = cardinality(either)),
+		('roaring64_and_cardinality(roaring64[])', roaring64_and_cardinality(a.s | b.s, a.s, b.s) = cardinality(common)),
+		('roaring64_andnot_cardinality(roaring64[])', roaring64_andnot_cardinality(a.s, b.s, '{}') = cardinality(minus)),
+		('roaring64_xor_cardinality(roaring64[])', roaring64_xor_cardinality(a.s, b.s, '{}') = cardinality(one)),
+		('roaring64_sample(roaring64,bigint,bigint)', roaring64_sample(a.s, a.n / 3, b.id) <@ a.s
+			AND roaring64_cardinality(roaring64_sample(a.s, a.n / 3, b.id)) = a.n / 3),
 		('roaring64_jaccard(roaring64,roaring64)', roaring64_jaccard(a.s, b.s) =
 			CASE WHEN either = '{}' THEN 1 ELSE cardinality(common)::float8 / cardinality(either) END),
 		-- a result is a subset of an argument, or the argument one of a result

@@ -139,3 +139,30 @@ SELECT count(*) AS shifts,
 						ARRAY(SELECT e + d FROM unnest(v) AS e)::roaring64::bytea) AS shift
 FROM shapes,
 	 unnest('{0,1,-1,100,-7,65535,65536,-65536,4294967295,4294967296,-4294967296,8589934592,1099511627777}'::bigint[]) AS d;
+
+--
+-- Samples
+--
+SELECT roaring64_sample('{1,2,3}', 0, 1), roaring64_sample('{1,2,3}', 3, 1), roaring64_sample('{1,2,3}', 9223372036854775807, 1),
+	   roaring64_sample('{}', 5, 1), roaring64_sample('{1}', NULL, 1) IS NULL AS "null";
+-- the same for the same seed, on every machine
+SELECT roaring64_sample(int8range(1, 1001)::roaring64, 5, 42), roaring64_sample(int8range(-3, 5)::roaring64, 6, -1);
+SELECT roaring64_sample('{1}', -1, 1);
+SELECT roaring64_sample(int8range(0, 1000000000000)::roaring64, 500000000000, 1);
+-- a few of four trillion, without listing them
+SELECT roaring64_cardinality(roaring64_sample(int8range(0, 4000000000000)::roaring64, 1000, 1));
+-- size, origin, and nothing twice, whatever the shape and the number
+SELECT count(*) > 100 AS samples, count(*) FILTER (WHERE roaring64_cardinality(r) <> least(n, roaring64_cardinality(s)) OR NOT r <@ s) AS wrong
+FROM (VALUES ((SELECT roaring64_agg(hashint8extended(i, 3)) FROM generate_series(1, 2000) AS i)),
+			 ((SELECT roaring64_agg(-i * i) FROM generate_series(1, 3000::bigint) AS i)),
+			 (int8range(-70000, 200000)::roaring64 - int8range(5, 500) - 77777), ('{-1,5}')) AS t (s),
+	 unnest(ARRAY[0, 1, 2, 10, 63, 64, 65, 500, 1000, 1999, 2000, 5000, 100000, 134000, 136000, 269000]) AS n, generate_series(1, 3) AS seed,
+	 LATERAL (SELECT roaring64_sample(s, n, seed) AS r OFFSET 0) AS q;
+-- Every one of the 120 triples of 10 elements is as likely as any other: of
+-- 12,000 samples each gets about 100.  Chi-squared with 119 degrees of freedom
+-- exceeds 180 once in 4,000; so do samples of 7, which are what 3 are left out of.
+SELECT n, count(*) AS different, sum((times - 100)^2 / 100) < 180 AS uniform
+FROM (SELECT n, s, count(*) AS times
+	  FROM unnest(ARRAY[3, 7]) AS n, generate_series(1, 12000) AS seed,
+		   roaring64_sample('{-9000000000000000000,-5,-4,0,1,65535,65536,4294967296,4294967297,9000000000000000000}', n, seed) AS s
+	  GROUP BY n, s) AS t GROUP BY n ORDER BY n;

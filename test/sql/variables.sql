@@ -1,12 +1,12 @@
 --
--- Sets in variables: changed one element at a time, they share a log
--- (src/type/version.c), and every version must stay what it was.
+-- Sets in variables.  From PostgreSQL 18 on they are changed in place
+-- (src/type/variable.c), if they are not small; no other value must change.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
 
--- versions branch off each other
+-- values that are made of each other
 DO $$
 DECLARE
 	a roaring64 := '{1}';
@@ -73,6 +73,73 @@ BEGIN
 	RAISE NOTICE '% elements, % wrong', roaring64_cardinality(x), wrong;
 END $$;
 
+-- Any changes of a variable, of its copies, and of what is made of it, against
+-- an array of booleans; beside base, which is left as it is.
+CREATE FUNCTION id_of(k int) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT k * (1::bigint << 31)';
+CREATE FUNCTION changed(base roaring64, n int, OUT in_place int, OUT wrong int) LANGUAGE plpgsql AS $$
+DECLARE
+	x roaring64 := base;
+	copy roaring64 := base;
+	other roaring64;
+	want boolean[] := array_fill(false, '{200}');
+	copied boolean[] := want;
+	k int;
+	ids bigint[];
+BEGIN
+	wrong := 0;
+	FOR i IN 1..n LOOP
+		k := 1 + abs(hashint4(i)) % 200;
+		CASE abs(hashint4(-i)) % 16
+			WHEN 0, 1, 2 THEN x := x | id_of(k); want[k] := true;
+			WHEN 3, 4 THEN x := id_of(k) | x; want[k] := true;
+			WHEN 5, 6 THEN x := x - id_of(k); want[k] := false;
+			WHEN 7 THEN
+				ids := ARRAY[id_of(k), id_of(1 + k / 2), id_of(k)];
+				x := roaring64_add(x, ids); want[k] := true; want[1 + k / 2] := true;
+			WHEN 8 THEN x := roaring64_remove(x, ARRAY[id_of(k), 5]); want[k] := false;
+			WHEN 9 THEN
+				wrong := wrong + ((x @> id_of(k)) <> want[k])::int + ((id_of(k) <@ x) <> want[k])::int;
+			WHEN 10 THEN
+				-- the variable twice, once in what is added
+				x := x | (id_of(1) + 0 * roaring64_cardinality(x)); want[1] := true;
+			WHEN 11 THEN copy := x; copied := want;
+			WHEN 12 THEN other := x | id_of(201);
+				wrong := wrong + (other <> x | (id_of(201) + 0) OR x @> id_of(201))::int;
+			WHEN 13 THEN
+				BEGIN
+					x := x | id_of(k); want[k] := true;
+					x := roaring64_add(x, ARRAY[id_of(1 + k % 200), NULL]);
+				EXCEPTION WHEN null_value_not_allowed THEN
+					x := x - id_of(2); want[2] := false;
+				END;
+			WHEN 14 THEN
+				-- a branch that is given up
+				other := x;
+				other := other - id_of(k);
+				other := other | id_of(202);
+			ELSE x := x | '{}'::roaring64;
+		END CASE;
+		IF i % 97 = 0 THEN
+			wrong := wrong
+				+ (x <> base | (SELECT coalesce(roaring64_agg(id_of(t.k::int)), '{}') FROM unnest(want) WITH ORDINALITY AS t (b, k) WHERE b))::int
+				+ (copy <> base | (SELECT coalesce(roaring64_agg(id_of(t.k::int)), '{}') FROM unnest(copied) WITH ORDINALITY AS t (b, k) WHERE b))::int;
+		END IF;
+		-- so that the object has room for more edits than are looked through
+		IF i % 500 = 0 THEN
+			x := roaring64_add(x, ARRAY(SELECT -2 * g::bigint FROM generate_series(1, 1500) AS g));
+			x := x | id_of(k); want[k] := true;
+			wrong := wrong + (NOT x @> -2::bigint OR x @> -3::bigint)::int;
+			x := roaring64_remove(x, ARRAY(SELECT -2 * g::bigint FROM generate_series(1, 1500) AS g));
+		END IF;
+	END LOOP;
+	x := x | id_of(k);
+	SELECT count(*) INTO in_place FROM pg_backend_memory_contexts WHERE name = 'roaring64 variable';
+END $$;
+SELECT wrong FROM changed('{}', 3000);
+SELECT wrong, (in_place > 0) = (current_setting('server_version_num')::int >= 180000) AS as_the_server_can
+FROM changed((SELECT roaring64_agg(-65537::bigint * i - 1000000) FROM generate_series(1, 2000) AS i), 3000);
+DROP FUNCTION changed, id_of;
+
 -- through an error, a subtransaction and the end of a transaction
 CREATE PROCEDURE across_transactions() LANGUAGE plpgsql AS $$
 DECLARE
@@ -127,5 +194,5 @@ SELECT * FROM added;
 RESET plan_cache_mode;
 DEALLOCATE add_to;
 
--- nothing is left of all these versions
+-- nothing is left of all these variables
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'roaring64%';

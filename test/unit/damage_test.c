@@ -297,6 +297,28 @@ call_shift(void *arg)
 }
 
 static void
+call_many(void *arg)
+{
+	const operation *o = arg;
+	r64_set		s = open_damaged();
+	r64_set		t = open_partner();
+	r64_set		sets[] = {s, t, s, t, t};
+
+	(void) r64_many_cardinality(&unit_env, o->op, sets + o->swapped, 4);
+	r64_close(&s);
+	r64_close(&t);
+}
+
+static void
+call_sample(void *arg)
+{
+	r64_set		s = open_damaged();
+
+	check_buf(r64_sample(&s, (uint64_t) *(int64_t *) arg % 20000, 1));
+	r64_close(&s);
+}
+
+static void
 call_copy(void *arg)
 {
 	r64_set		s = open_damaged();
@@ -435,6 +457,7 @@ run_case(void *number)
 		attempt("relations", call_relations, &o.swapped, false);
 		attempt("combine", call_combine, &o, false);
 		attempt("splice", call_splice, &o, false);
+		attempt("many", call_many, &o, false);
 		if (!o.swapped)
 		{
 			attempt("combine_range", call_combine_range, &o, false);
@@ -443,6 +466,7 @@ run_case(void *number)
 	}
 	for (size_t i = 0; i < sizeof(deltas) / sizeof(deltas[0]); i++)
 		attempt("shift", call_shift, &deltas[i], true);
+	attempt("sample", call_sample, &probes[0], false);
 	attempt("copy", call_copy, NULL, false);
 	CHECK(unit_largest <= 4 * (SIZE_LIMIT + damaged.size + partner.size) +
 		  SLACK_LIMIT);

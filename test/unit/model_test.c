@@ -698,6 +698,90 @@ test_interrupt(void)
 	check_call(call_combine, &c, &want);
 }
 
+/* Up to seven sets, related or the same, counted together. */
+static void
+test_many(void)
+{
+	model		m[7];
+	r64_set		s[7];
+	size_t		n = unit_below(8);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		switch (unit_below(4))
+		{
+			case 0:
+				m[i] = ma;
+				break;
+			case 1:
+				m[i] = mb;
+				break;
+			case 2:
+				m[i] = shape_set(&u, SHAPE_MEDIUM);
+				break;
+			default:
+				m[i] = shape_relative(&u, i > 0 ? &m[i - 1] : &ma);
+				break;
+		}
+		s[i] = model_open(&m[i]);
+	}
+	for (int op = 0; op < 4; op++)
+	{
+		uint64_t	want = 0;
+
+		if (n > 0)
+		{
+			model		all = m[0];
+
+			for (size_t i = 1; i < n; i++)
+				all = model_combine(all_ops[op], &all, &m[i]);
+			want = model_cardinality(&all);
+		}
+		unit_note("%s of %zu", op_names[op], n);
+		CHECK_U64(r64_many_cardinality(&unit_env, all_ops[op], s, n), want);
+	}
+	for (size_t i = 0; i < n; i++)
+		r64_close(&s[i]);
+}
+
+/* As many elements as asked for, and the same ones again. */
+static void
+test_sample(void)
+{
+	uint64_t	card = model_cardinality(&ma);
+	uint64_t	n = unit_one_in(4) ? card - unit_skewed(1000) : unit_skewed(10000);
+	uint64_t	seed = unit_random();
+	uint64_t	size;
+	r64_buf		got;
+	r64_buf		again;
+	r64_diagnosis why;
+	r64_set		s;
+
+	/* what is drawn, or left out, takes memory */
+	if (n > card)
+		n = card + unit_below(2);
+	if (n > 1000000 && card - n > 1000000)
+		n = 1000000;
+	size = n < card ? n : card;
+	unit_note(" %" PRIu64 " of %" PRIu64, n, card);
+	got = r64_sample(&a, n, seed);
+	again = r64_sample(&a, n, seed);
+	s = r64_open_buf(&unit_env, got);
+	CHECK_BYTES(unit_result(got), got.size, unit_result(again), again.size);
+	CHECK_U64(r64_cardinality(&s), size);
+	CHECK(r64_is_subset(&s, &a));
+	CHECK(r64_check(&unit_env, unit_result(got), got.size, &why) ==
+		  R64_CANONICAL);
+	/* of many elements, another seed does not draw the same */
+	if (size >= 100 && card - size >= 100)
+	{
+		again = r64_sample(&a, n, seed + 1);
+		CHECK(again.size != got.size ||
+			  memcmp(unit_result(got), unit_result(again), got.size) != 0);
+	}
+	r64_close(&s);
+}
+
 static const struct
 {
 	const char *name;
@@ -722,6 +806,8 @@ static const struct
 	{"from_values", test_from_values},
 	{"from_ranges", test_from_ranges},
 	{"check", test_check},
+	{"many", test_many},
+	{"sample", test_sample},
 	{"limit", test_limit},
 	{"interrupt", test_interrupt}
 };
