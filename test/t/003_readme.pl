@@ -17,9 +17,8 @@
 # How many that were is the name of a test, which passes if all were equal.
 #
 # The reference is compared with the catalogs in both directions: signatures,
-# the functions behind operators and casts, and the setting.  Links to
-# pages, to headings in them and to files have to lead somewhere.  Code in other
-# languages has to be in the file that is linked to before it.
+# the functions behind operators and casts, and the setting.  What else can be wrong
+# with a page, test/check-pages says.
 
 use strict;
 use warnings FATAL => 'all';
@@ -216,61 +215,6 @@ my $equal =
 my $blocks = grep { !@{ $_->{options} } } @examples;
 is($equal, scalar @examples, sprintf '%d examples run, %d blocks and %d rows of tables: all give what is shown',
 	scalar @examples, $blocks, @examples - $blocks);
-
-#
-# Links.  A heading's anchor is its text in lower case, with hyphens for spaces
-# and without marks.  A target is written as the path from the root.
-#
-my (%anchor, @links);
-for my $page (@pages)
-{
-	my $text = slurp_file($page) =~ s/^```.*?^```$//msgr;
-	my $folder = $page =~ m{^(.*/)} ? $1 : '';
-
-	$anchor{ "$page#" . lc($1) =~ s/[^\w -]//gr =~ s/ /-/gr }++ while $text =~ /^#+ (.*)/mg;
-	while ($text =~ /\]\(([^)]+)\)/g)
-	{
-		my $target = $1;
-
-		next if $target =~ /^https:/;
-		$target = $target =~ /^#/ ? "$page$target" : "$folder$target";
-		1 while $target =~ s{[^/]+/\.\./}{};
-		push @links, [ $page, $target ];
-	}
-}
-cmp_ok(scalar(@links), '>', 40, 'the links are understood');
-is( join("\n", map { "$_->[0]: $_->[1]" }
-		  grep { $_->[1] =~ /#/ ? !$anchor{ $_->[1] } : !-e $_->[1] } @links),
-	'', 'links lead somewhere');
-is(join(' ', grep { $anchor{$_} > 1 } sort keys %anchor), '', 'no two headings of a page have one anchor');
-is( join(' ', grep {
-			my $page = $_;
-			$page ne 'README.md' && !grep { $_->[1] =~ /^\Q$page\E(?:#|$)/ } @links
-		} @pages), '', 'every page is linked to');
-
-#
-# Code in other languages is a part of the file that was linked to last, but for
-# its indentation.
-#
-my $blocks_of_code = 0;
-for my $page (@pages)
-{
-	my $file;
-
-	for (slurp_file($page) =~ /(\]\([^)]*test[^)]*\)|^```(?:python|js|go|java|c)\n.*?^```)/msg)
-	{
-		if (/^\]\((?:\.\.\/)*(.*)\)/) { $file = $1; }
-		else
-		{
-			my ($code) = map { s/^\s+//mgr } /\n(.*)^```/ms;
-			my $text = slurp_file($file) =~ s/^\s+//mgr;
-
-			$blocks_of_code++;
-			ok(index($text, $code) >= 0, "$page shows what is in $file") or diag $code;
-		}
-	}
-}
-cmp_ok($blocks_of_code, '>=', 10, 'the code in other languages is understood');
 
 #
 # The catalogs: a line for every member of the extension, as the reference has
