@@ -1,122 +1,304 @@
--- src/delay/: messages for later, in a table of sets.  What changes a table is
--- volatile and leaves its statement to one process; what looks at one sees what
--- the calling statement sees, and the table may be a temporary one.
+--
+-- Delayed messages.  A message is known by its ledger and its entry in it, as in
+-- stores that write a log in segments, and has a time when it is due.  A table
+-- of them has a row for every bucket of time and ledger, with the set of the
+-- entries that are due in that bucket:
+--
+--		bucket timestamptz, ledger bigint, entries roaring64,
+--		PRIMARY KEY (bucket, ledger)
+--
+-- A bucket is named by its first moment, which is when all of it is taken to be
+-- due: so a message may be delivered early by less than the width of a bucket,
+-- and never late.  No row has an empty set.
+--
+-- How wide the buckets are is said by a constraint of the table, CHECK (bucket =
+-- date_bin(width, bucket, ...)), which keeps any other row out.  Unlike a setting
+-- elsewhere it is renamed, dumped, copied and replicated with the table.
+--
+-- The statements are ordinary ones with bound parameters, planned by the call, as
+-- the table is named by the caller.  search_path is set, so what belongs to the
+-- extension is named by its schema, which may change.  Whatever locks many rows
+-- does so in the order of the key, so that no two wait for each other in a circle.
 --
 
-CREATE FUNCTION roaring64_delay_create(name text, bucket_bits integer DEFAULT 10)
+CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second')
 RETURNS regclass
-AS 'MODULE_PATHNAME', 'roaring64_delay_create'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_create(text, integer) IS
-'makes a table of delayed messages, with time buckets of 2^bucket_bits ms';
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+AS $$
+DECLARE
+	parts pg_catalog.text[] := pg_catalog.parse_ident(name);
+	delay pg_catalog.text;
+	extension pg_catalog.text;
+BEGIN
+	-- search_path is the caller's, so that the table is made where he expects
+	IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.=) 1 THEN
+		parts := pg_catalog.array_prepend(pg_catalog.current_schema()::pg_catalog.text, parts);
+	END IF;
+	SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.') INTO delay
+	FROM pg_catalog.unnest(parts) AS part;
+	SELECT extnamespace::pg_catalog.regnamespace INTO extension
+	FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'roaring64';
 
-CREATE FUNCTION roaring64_delay_drop(delay regclass)
-RETURNS void
-AS 'MODULE_PATHNAME', 'roaring64_delay_drop'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_drop(regclass) IS
-'drops a table of delayed messages';
+	-- refuses a width that is not positive, or has months
+	PERFORM pg_catalog.date_bin(width, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00');
+	EXECUTE pg_catalog.format($sql$
+		CREATE TABLE %1$s (
+			bucket timestamp with time zone NOT NULL,
+			ledger bigint NOT NULL,
+			entries %2$s.roaring64 NOT NULL,
+			PRIMARY KEY (bucket, ledger),
+			CONSTRAINT bucket_width CHECK (bucket OPERATOR(pg_catalog.=)
+				pg_catalog.date_bin(%3$L, bucket, '2000-01-01 00:00:00+00')))
+		$sql$, delay, extension, width);
+	RETURN delay;
+END $$;
+COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
+'makes a table of delayed messages with time buckets of that width';
 
-CREATE FUNCTION roaring64_delay_add(delay regclass, ledger bigint, entry bigint,
-									due bigint)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_delay_add'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, bigint) IS
-'adds a message that is due so many ms after 1970; false if it is there';
-
+-- Not STRICT, nor is the next one: a message that is not there for a NULL would
+-- be lost.  The columns of the table refuse it.
 CREATE FUNCTION roaring64_delay_add(delay regclass, ledger bigint, entry bigint,
 									due timestamptz)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_delay_add_timestamp'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	width interval;
+	extension text;
+	added bigint;
+BEGIN
+	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
+		e.extnamespace::regnamespace
+	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
+	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	IF width IS NULL THEN
+		RAISE '"%" is not a table of delayed messages', delay USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
+			HINT = 'Make a table with roaring64_delay_create.';
+	END IF;
+	EXECUTE format($sql$
+		INSERT INTO %1$s AS t (bucket, ledger, entries)
+		VALUES (date_bin($1, $2, '2000-01-01 00:00:00+00'), $3,
+			'{}'::%2$s.roaring64 OPERATOR(%2$s.|) $4)
+		ON CONFLICT (bucket, ledger) DO UPDATE
+		SET entries = t.entries OPERATOR(%2$s.|) $4
+		WHERE NOT t.entries OPERATOR(%2$s.@>) $4
+		$sql$, delay, extension)
+	USING width, due, ledger, entry;
+	GET DIAGNOSTICS added = ROW_COUNT;
+	RETURN added > 0;
+END $$;
 COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, timestamptz) IS
 'adds a message; false if it is there';
 
-CREATE FUNCTION roaring64_delay_add(delay regclass, ledgers bigint[],
-									entries bigint[], due bigint[])
+-- An aggregate ignores NULL, so the columns do not refuse a NULL entry.
+CREATE FUNCTION roaring64_delay_add_many(delay regclass, ledgers bigint[],
+										 entries bigint[], due timestamptz[])
 RETURNS void
-AS 'MODULE_PATHNAME', 'roaring64_delay_add_batch'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint[], bigint[], bigint[]) IS
-'adds messages that are due so many ms after 1970';
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	width interval;
+	extension text;
+BEGIN
+	IF (cardinality(ledgers) = cardinality(entries)
+		AND cardinality(due) = cardinality(entries)) IS NOT TRUE THEN
+		RAISE 'arrays must have the same number of elements' USING
+			ERRCODE = 'array_subscript_error',
+			DETAIL = format('The numbers of ledgers, entries and due times are %s, %s and %s.',
+							coalesce(cardinality(ledgers)::text, 'NULL'),
+							coalesce(cardinality(entries)::text, 'NULL'),
+							coalesce(cardinality(due)::text, 'NULL'));
+	END IF;
+	IF array_position(entries, NULL) IS NOT NULL THEN
+		RAISE 'entries must not contain nulls' USING
+			ERRCODE = 'null_value_not_allowed';
+	END IF;
+	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
+		e.extnamespace::regnamespace
+	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
+	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	IF width IS NULL THEN
+		RAISE '"%" is not a table of delayed messages', delay USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
+			HINT = 'Make a table with roaring64_delay_create.';
+	END IF;
+	EXECUTE format($sql$
+		INSERT INTO %1$s AS t (bucket, ledger, entries)
+		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.ledger,
+			%2$s.roaring64_agg(m.entry)
+		FROM unnest($2, $3, $4) AS m (ledger, entry, due)
+		GROUP BY 1, 2 ORDER BY 1, 2
+		ON CONFLICT (bucket, ledger) DO UPDATE
+		SET entries = t.entries OPERATOR(%2$s.|) excluded.entries
+		WHERE NOT t.entries OPERATOR(%2$s.@>) excluded.entries
+		$sql$, delay, extension)
+	USING width, ledgers, entries, due;
+END $$;
+COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], timestamptz[]) IS
+'adds the messages that the arrays have side by side';
 
-CREATE FUNCTION roaring64_delay_add(delay regclass, ledgers bigint[],
-									entries bigint[], due timestamptz[])
-RETURNS void
-AS 'MODULE_PATHNAME', 'roaring64_delay_add_batch_timestamp'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint[], bigint[], timestamptz[]) IS
-'adds messages';
-
--- not STRICT: a limit of NULL is no limit
-CREATE FUNCTION roaring64_delay_take(delay regclass, until bigint,
+-- Rows are fetched one by one in the order of delivery, and locked as they are,
+-- until they have as many messages as are wanted; a row that somebody else has
+-- locked is passed over.  So of takers at the same time each gets messages of its
+-- own, without waiting.  A row has a message at least, hence LIMIT, which keeps
+-- the planner from sorting the whole table.
+CREATE FUNCTION roaring64_delay_take(delay regclass,
+									 until timestamptz DEFAULT now(),
 									 "limit" bigint DEFAULT NULL,
-									 OUT bucket bigint, OUT ledger bigint,
+									 OUT bucket timestamptz, OUT ledger bigint,
 									 OUT entry bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'roaring64_delay_take'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 ROWS 1000;
-COMMENT ON FUNCTION roaring64_delay_take(regclass, bigint, bigint) IS
-'removes and returns messages that are due so many ms after 1970';
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
+	due refcursor;
+	size bigint;
+	wanted bigint := "limit";
+	part bigint;				-- of the last row, if not all of it
+	buckets timestamptz[] := '{}';		-- of the rows that are taken whole
+	ledgers bigint[] := '{}';
+	n integer := 0;
+	removed bigint := 0;
+	kept bigint := 1;
+BEGIN
+	IF delay IS NULL THEN
+		RETURN;
+	END IF;
+	OPEN due NO SCROLL FOR EXECUTE format($sql$
+		SELECT bucket, ledger, %2$s.roaring64_cardinality(entries) FROM %1$s
+		WHERE bucket <= $1 ORDER BY bucket, ledger LIMIT $2
+		FOR UPDATE SKIP LOCKED
+		$sql$, delay, extension) USING until, "limit";
+	WHILE (wanted <> 0) IS NOT FALSE LOOP
+		FETCH due INTO bucket, ledger, size;
+		EXIT WHEN NOT FOUND;
+		IF size > wanted THEN
+			part := wanted;
+			EXIT;
+		END IF;
+		n := n + 1;
+		buckets[n] := bucket;
+		ledgers[n] := ledger;
+		wanted := wanted - size;
+	END LOOP;
+	CLOSE due;
 
-CREATE FUNCTION roaring64_delay_take(delay regclass, until timestamptz DEFAULT now(),
-									 "limit" bigint DEFAULT NULL,
-									 OUT bucket bigint, OUT ledger bigint,
-									 OUT entry bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'roaring64_delay_take_timestamp'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 ROWS 1000;
+	IF n > 0 THEN
+		RETURN QUERY EXECUTE format($sql$
+			SELECT t.bucket, t.ledger, %2$s.roaring64_elements(t.entries)
+			FROM %1$s AS t, unnest($1, $2) AS r (bucket, ledger)
+			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
+			ORDER BY t.bucket, t.ledger
+			$sql$, delay, extension) USING buckets, ledgers;
+		EXECUTE format($sql$
+			DELETE FROM %1$s AS t USING unnest($1, $2) AS r (bucket, ledger)
+			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
+			$sql$, delay) USING buckets, ledgers;
+		GET DIAGNOSTICS removed = ROW_COUNT;
+	END IF;
+	IF part IS NOT NULL THEN
+		RETURN QUERY EXECUTE format($sql$
+			SELECT t.bucket, t.ledger,
+				%2$s.roaring64_elements(%2$s.roaring64_slice(t.entries, 0, $3))
+			FROM %1$s AS t WHERE t.bucket = $1 AND t.ledger = $2
+			$sql$, delay, extension) USING bucket, ledger, part;
+		EXECUTE format($sql$
+			UPDATE %1$s AS t SET entries = %2$s.roaring64_slice(t.entries, $3)
+			WHERE t.bucket = $1 AND t.ledger = $2
+			$sql$, delay, extension) USING bucket, ledger, part;
+		GET DIAGNOSTICS kept = ROW_COUNT;
+	END IF;
+	IF removed <> n OR kept <> 1 THEN
+		RAISE 'messages in "%" could not be removed', delay USING
+			ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'A row security policy, a trigger or a rule has kept them.';
+	END IF;
+END $$;
 COMMENT ON FUNCTION roaring64_delay_take(regclass, timestamptz, bigint) IS
 'removes and returns messages that are due';
 
-CREATE FUNCTION roaring64_delay_cancel(delay regclass, ledger bigint,
-									   entry bigint, due bigint)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_delay_cancel'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint, bigint, bigint) IS
-'removes a message; false if it is not there';
-
+-- The row is locked first, and made if there is none.  If the function only
+-- waited for a taker who has locked it, it would not see a row that the taker
+-- puts in its place.
 CREATE FUNCTION roaring64_delay_cancel(delay regclass, ledger bigint,
 									   entry bigint, due timestamptz)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_delay_cancel_timestamp'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	width interval;
+	extension text;
+	bucket timestamptz;
+	found bigint;
+BEGIN
+	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
+		e.extnamespace::regnamespace
+	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
+	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	IF width IS NULL THEN
+		RAISE '"%" is not a table of delayed messages', delay USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
+			HINT = 'Make a table with roaring64_delay_create.';
+	END IF;
+	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
+	EXECUTE format($sql$
+		INSERT INTO %1$s AS t (bucket, ledger, entries) VALUES ($1, $2, '{}')
+		ON CONFLICT (bucket, ledger) DO UPDATE SET entries = t.entries WHERE false
+		$sql$, delay) USING bucket, ledger;
+	EXECUTE format($sql$
+		UPDATE %1$s AS t SET entries = t.entries OPERATOR(%2$s.-) $3
+		WHERE t.bucket = $1 AND t.ledger = $2 AND t.entries OPERATOR(%2$s.@>) $3
+		$sql$, delay, extension) USING bucket, ledger, entry;
+	GET DIAGNOSTICS found = ROW_COUNT;
+	EXECUTE format($sql$
+		DELETE FROM %1$s AS t
+		WHERE t.bucket = $1 AND t.ledger = $2 AND %2$s.roaring64_is_empty(t.entries)
+		$sql$, delay, extension) USING bucket, ledger;
+	RETURN found > 0;
+END $$;
 COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint, bigint, timestamptz) IS
 'removes a message; false if it is not there';
 
-CREATE FUNCTION roaring64_delay_cancel(delay regclass, ledger bigint)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_delay_cancel_ledger'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint) IS
-'removes the messages of a ledger; how many';
-
 CREATE FUNCTION roaring64_delay_next_due(delay regclass)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_delay_next_due'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
+RETURNS timestamptz
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	due timestamptz;
+BEGIN
+	EXECUTE format('SELECT min(bucket) FROM %s', delay) INTO due;
+	RETURN due;
+END $$;
 COMMENT ON FUNCTION roaring64_delay_next_due(regclass) IS
-'when the first message is due, in ms after 1970';
+'when the first message is due';
 
-CREATE FUNCTION roaring64_delay_count(delay regclass)
+CREATE FUNCTION roaring64_delay_count(delay regclass,
+									  until timestamptz DEFAULT 'infinity')
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_delay_count'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
-COMMENT ON FUNCTION roaring64_delay_count(regclass) IS
-'how many messages wait';
-
-CREATE FUNCTION roaring64_delay_count(delay regclass, until bigint)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_delay_count_until'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
-COMMENT ON FUNCTION roaring64_delay_count(regclass, bigint) IS
-'how many messages are due so many ms after 1970';
-
-CREATE FUNCTION roaring64_delay_count(delay regclass, until timestamptz)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_delay_count_timestamp'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
+	messages bigint;
+BEGIN
+	EXECUTE format($sql$
+		SELECT coalesce(sum(%2$s.roaring64_cardinality(entries)), 0)::bigint
+		FROM %1$s WHERE bucket <= $1
+		$sql$, delay, extension) INTO messages USING until;
+	RETURN messages;
+END $$;
 COMMENT ON FUNCTION roaring64_delay_count(regclass, timestamptz) IS
-'how many messages are due';
+'how many messages are due until then';

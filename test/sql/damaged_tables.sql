@@ -103,7 +103,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	ignored text;
 BEGIN
-	PERFORM roaring64_delay_add('damaged_later', 1, i, 1000) FROM generate_series(1, 5) AS i;
+	PERFORM roaring64_delay_add('damaged_later', 1, i, to_timestamp(1)) FROM generate_series(1, 5) AS i;
 	UPDATE damaged_later SET entries = bad;
 	EXECUTE format('SELECT (%s)::text', expression) INTO ignored;
 	RETURN ignored;
@@ -140,11 +140,10 @@ INSERT INTO uses
 		'roaring64_dedup_add(''damaged_seen'', ''k'', ARRAY[1, 5, 70001])']) AS u (e)
 	UNION ALL
 	SELECT 'value', format('pg_temp.in_messages($1, %L)', e)
-	FROM unnest(ARRAY['(SELECT count(*) FROM roaring64_delay_take(''damaged_later'', 2000))',
-		'(SELECT count(*) FROM roaring64_delay_take(''damaged_later'', 2000, 2))',
-		'roaring64_delay_add(''damaged_later'', 1, 6, 1000)',
-		'roaring64_delay_cancel(''damaged_later'', 1, 3, 1000)',
-		'roaring64_delay_cancel(''damaged_later'', 1)',
+	FROM unnest(ARRAY['(SELECT count(*) FROM roaring64_delay_take(''damaged_later''))',
+		'(SELECT count(*) FROM roaring64_delay_take(''damaged_later'', now(), 2))',
+		'roaring64_delay_add(''damaged_later'', 1, 6, to_timestamp(1))',
+		'roaring64_delay_cancel(''damaged_later'', 1, 3, to_timestamp(1))',
 		'roaring64_delay_count(''damaged_later'')']) AS u (e);
 INSERT INTO uses
 	SELECT 'column', e
@@ -188,4 +187,5 @@ HAVING count(*) FILTER (WHERE outcome = 'AAAAA') = 0 OR count(*) FILTER (WHERE o
 ORDER BY 1;
 SELECT count(*) > 10000 AS enough FROM outcomes;
 
-SELECT roaring64_dedup_drop('damaged_seen'), roaring64_dedup_drop('damaged_window'), roaring64_delay_drop('damaged_later');
+SELECT roaring64_dedup_drop('damaged_seen'), roaring64_dedup_drop('damaged_window');
+DROP TABLE damaged_later;

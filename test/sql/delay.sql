@@ -7,135 +7,147 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
 SET timezone = 'UTC';
+\set SHOW_CONTEXT never
+
+-- so many milliseconds after the epoch, and back
+CREATE FUNCTION at(ms bigint) RETURNS timestamptz IMMUTABLE LANGUAGE sql AS $$ SELECT to_timestamp(0) + interval '1 ms' * ms $$;
+CREATE FUNCTION ats(ms bigint[]) RETURNS timestamptz[] IMMUTABLE LANGUAGE sql AS $$ SELECT ARRAY(SELECT at(m) FROM unnest(ms) AS m) $$;
+CREATE FUNCTION ms(t timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$ SELECT (extract(epoch FROM t) * 1000)::bigint $$;
 
 --
--- A table with the default buckets, of 1024 ms
+-- A table with the default buckets, of a second
 --
 SELECT roaring64_delay_create('delayed');
 \d delayed
 SELECT roaring64_delay_count('delayed'), roaring64_delay_next_due('delayed');
+CREATE VIEW rows AS SELECT ms(bucket) AS bucket, ledger, entries FROM delayed;
 
--- 1023 and 1024 are of different buckets
-SELECT roaring64_delay_add('delayed', 7, 1, 1023), roaring64_delay_add('delayed', 7, 2, 1024),
-	   roaring64_delay_add('delayed', 7, 3, 0), roaring64_delay_add('delayed', 6, 9, 1025);
-TABLE delayed ORDER BY bucket, ledger;
+-- 999 and 1000 are of different buckets
+SELECT roaring64_delay_add('delayed', 7, 1, at(999)), roaring64_delay_add('delayed', 7, 2, at(1000)),
+	   roaring64_delay_add('delayed', 7, 3, at(0)), roaring64_delay_add('delayed', 6, 9, at(1001));
+TABLE rows ORDER BY bucket, ledger;
 -- again; another due time in the same bucket; in another one
-SELECT roaring64_delay_add('delayed', 7, 1, 1023) AS again, roaring64_delay_add('delayed', 7, 1, 5) AS same_bucket,
-	   roaring64_delay_add('delayed', 7, 1, 1024) AS other_bucket;
-SELECT roaring64_delay_cancel('delayed', 7, 1, 2000) AS other_bucket;
+SELECT roaring64_delay_add('delayed', 7, 1, at(999)) AS again, roaring64_delay_add('delayed', 7, 1, at(5)) AS same_bucket,
+	   roaring64_delay_add('delayed', 7, 1, at(1000)) AS other_bucket;
+SELECT roaring64_delay_cancel('delayed', 7, 1, at(2000)) AS other_bucket;
 
--- a batch: any order, repeats, what is there already
-SELECT roaring64_delay_add('delayed', ARRAY[7, 7, 3, 7, 3], ARRAY[3, 4, 5, 4, 6], ARRAY[0, 1, 5000, 2, 5119]);
-SELECT roaring64_delay_add('delayed', '{}'::bigint[], '{}', '{}'::bigint[]);
-TABLE delayed ORDER BY bucket, ledger;
-SELECT roaring64_delay_count('delayed') AS all, roaring64_delay_count('delayed', 1023) AS due_1023,
-	   roaring64_delay_count('delayed', 1024) AS due_1024, roaring64_delay_count('delayed', -1) AS due_before,
-	   roaring64_delay_next_due('delayed');
+-- many: any order, repeats, what is there already, none
+SELECT roaring64_delay_add_many('delayed', ARRAY[7, 7, 3, 7, 3], ARRAY[3, 4, 5, 4, 6], ats('{0,1,5000,2,5999}'));
+SELECT roaring64_delay_add_many('delayed', '{}', '{}', '{}');
+TABLE rows ORDER BY bucket, ledger;
+SELECT roaring64_delay_count('delayed') AS all, roaring64_delay_count('delayed', at(999)) AS due_999,
+	   roaring64_delay_count('delayed', at(1000)) AS due_1000, roaring64_delay_count('delayed', at(-1)) AS due_before,
+	   ms(roaring64_delay_next_due('delayed'));
 
 -- in the order of delivery; a limit within a row, at its end, and of none
-SELECT * FROM roaring64_delay_take('delayed', -1);
-SELECT * FROM roaring64_delay_take('delayed', 9999, 0);
-SELECT * FROM roaring64_delay_take('delayed', 9999, 2);
-TABLE delayed ORDER BY bucket, ledger;
-SELECT * FROM roaring64_delay_take('delayed', 9999, 1);
-TABLE delayed ORDER BY bucket, ledger;
-SELECT * FROM roaring64_delay_take('delayed', 1024);
-SELECT * FROM roaring64_delay_take('delayed', 4095);
-SELECT * FROM roaring64_delay_take('delayed', 4096);
+SELECT * FROM roaring64_delay_take('delayed', at(-1));
+SELECT * FROM roaring64_delay_take('delayed', at(9999), 0);
+SELECT * FROM roaring64_delay_take('delayed', at(9999), 2);
+TABLE rows ORDER BY bucket, ledger;
+SELECT * FROM roaring64_delay_take('delayed', at(9999), 1);
+TABLE rows ORDER BY bucket, ledger;
+SELECT * FROM roaring64_delay_take('delayed', at(1000));
+SELECT * FROM roaring64_delay_take('delayed', at(4999));
+SELECT * FROM roaring64_delay_take('delayed', at(5000));
 SELECT count(*) FROM delayed;
 SELECT roaring64_delay_next_due('delayed'), roaring64_delay_count('delayed');
 
 -- given back by a rollback, and by one of a savepoint only
-SELECT roaring64_delay_add('delayed', ARRAY[1, 1, 1], ARRAY[1, 2, 3], ARRAY[0, 0, 0]);
+SELECT roaring64_delay_add_many('delayed', '{1,1,1}', '{1,2,3}', ats('{0,0,0}'));
 BEGIN;
-SELECT entry FROM roaring64_delay_take('delayed', 0, 1);
+SELECT entry FROM roaring64_delay_take('delayed', at(0), 1);
 SAVEPOINT s;
-SELECT entry FROM roaring64_delay_take('delayed', 0, 1);
+SELECT entry FROM roaring64_delay_take('delayed', at(0), 1);
 ROLLBACK TO s;
-SELECT entry FROM roaring64_delay_take('delayed', 0);
+SELECT entry FROM roaring64_delay_take('delayed', at(0));
 ROLLBACK;
-TABLE delayed;
+TABLE rows;
 BEGIN;
-SELECT entry FROM roaring64_delay_take('delayed', 0);
+SELECT entry FROM roaring64_delay_take('delayed', at(0));
 -- taken and put off, in one transaction
-SELECT roaring64_delay_add('delayed', 1, 2, 0), roaring64_delay_add('delayed', 1, 2, 9000);
+SELECT roaring64_delay_add('delayed', 1, 2, at(0)), roaring64_delay_add('delayed', 1, 2, at(9000));
 COMMIT;
-TABLE delayed ORDER BY bucket;
+TABLE rows ORDER BY bucket;
 -- all rows are taken, whatever the query does with them
-SELECT entry FROM roaring64_delay_take('delayed', 9999) LIMIT 1;
+SELECT entry FROM roaring64_delay_take('delayed', at(9999)) LIMIT 1;
 SELECT count(*) FROM delayed;
 
 -- in a select list
-SELECT roaring64_delay_add('delayed', ARRAY[1, 1], ARRAY[1, 2], ARRAY[0, 0]);
-SELECT 'message', roaring64_delay_take('delayed', 0);
+SELECT roaring64_delay_add_many('delayed', '{1,1}', '{1,2}', ats('{0,0}'));
+SELECT 'message', roaring64_delay_take('delayed', at(0));
 
--- NULLs: no table, time or limit
-SELECT roaring64_delay_add('delayed', 1, 1, NULL::bigint), roaring64_delay_add(NULL, 1, 1, 1);
-SELECT roaring64_delay_add('delayed', 1, 1, 0);
-SELECT * FROM roaring64_delay_take(NULL, 0);
-SELECT * FROM roaring64_delay_take('delayed', NULL::bigint);
-SELECT * FROM roaring64_delay_take('delayed', NULL::timestamptz);
-SELECT * FROM roaring64_delay_take('delayed', 0, NULL);
-
---
--- Cancelling
---
-SELECT roaring64_delay_add('delayed', ARRAY[1, 1, 2, 1], ARRAY[1, 2, 1, 3], ARRAY[0, 0, 0, 5000]);
-SELECT roaring64_delay_cancel('delayed', 1, 1, 1000) AS there, roaring64_delay_cancel('delayed', 1, 1, 1000) AS gone,
-	   roaring64_delay_cancel('delayed', 1, 2, 1024) AS other_bucket;
-TABLE delayed ORDER BY bucket, ledger;
-SELECT roaring64_delay_cancel('delayed', 1, 2, 0) AS last_of_row;
-TABLE delayed ORDER BY bucket, ledger;
-SELECT roaring64_delay_add('delayed', ARRAY[1, 1], ARRAY[7, 8], ARRAY[0, 0]);
-SELECT roaring64_delay_cancel('delayed', 1) AS of_ledger_1, roaring64_delay_cancel('delayed', 9) AS of_ledger_9;
-TABLE delayed ORDER BY bucket, ledger;
-SELECT roaring64_delay_cancel('delayed', 2);
-
---
--- Due times as timestamps: whole milliseconds, rounded down, on both sides of
--- 1970 and 2000; as late as timestamps go
---
-SELECT roaring64_delay_drop('delayed');
-SELECT roaring64_delay_create('delayed', 0);
-CREATE TEMP TABLE dues (n, due) AS
-VALUES (1, '1970-01-01 00:00:00.0019+00'::timestamptz), (2, '1969-12-31 23:59:59.9999+00'),
-	   (3, '1999-12-31 23:59:59.9991+00'), (4, '2000-01-01 00:00:00.0011+00'), (5, '2026-07-01 12:00:00+02'),
-	   (6, '294276-12-31 23:59:59.0019+00'), (7, '4713-01-01 00:00:00+00 BC');
-SELECT count(*) FILTER (WHERE roaring64_delay_add('delayed', 1, n, due)) FROM dues;
-SELECT bucket, bucket = floor(extract(epoch FROM due) * 1000) AS as_extract, entries, due
-FROM delayed JOIN dues ON entries @> n::bigint ORDER BY bucket;
-SELECT roaring64_delay_count('delayed', '1970-01-01 00:00:00.001+00'::timestamptz),
-	   roaring64_delay_count('delayed', 'infinity'::timestamptz), roaring64_delay_count('delayed', '-infinity'::timestamptz);
--- an integer is milliseconds, anything with a time zone a time
-SELECT roaring64_delay_cancel('delayed', 1, 5, '2026-07-01 10:00:00+00'::timestamptz), roaring64_delay_cancel('delayed', 1, 1, 1);
-SELECT roaring64_delay_add('delayed', ARRAY[1, 1], ARRAY[8, 9], ARRAY['1970-01-01 00:00:01+00', '1970-01-01 00:00:02+00']::timestamptz[]);
-SELECT bucket, entry FROM roaring64_delay_take('delayed', '2000-01-01 00:00:00.001+00'::timestamptz);
-SELECT entry FROM roaring64_delay_take('delayed', 'infinity'::timestamptz);
+-- no time, and no limit
+SELECT roaring64_delay_add('delayed', 1, 1, at(0));
+SELECT * FROM roaring64_delay_take('delayed', NULL);
+SELECT roaring64_delay_cancel('delayed', 1, NULL, at(0));
+SELECT entry FROM roaring64_delay_take('delayed', at(0), NULL);
 -- until now, unless told otherwise
 SELECT roaring64_delay_add('delayed', 1, 1, now() - interval '1 s'), roaring64_delay_add('delayed', 1, 2, now() + interval '1 h');
 SELECT entry FROM roaring64_delay_take('delayed');
 SELECT entry FROM roaring64_delay_take('delayed', "limit" => 5);
 SELECT roaring64_delay_count('delayed', now()), roaring64_delay_count('delayed');
-SELECT roaring64_delay_drop('delayed');
+DELETE FROM delayed;
 
 --
--- The ends of bigint; wide and narrow buckets
+-- Cancelling
 --
-SELECT roaring64_delay_create('narrow', 0), roaring64_delay_create('wide', 63);
-SELECT roaring64_delay_add(q, l, e, d)
-FROM (VALUES ('narrow'::regclass), ('wide')) AS q (q),
-	 (VALUES (-9223372036854775808, 9223372036854775807, -9223372036854775808),
-			 (9223372036854775807, -9223372036854775808, 9223372036854775807), (0, -1, -1), (0, 5, -1)) AS m (l, e, d);
-TABLE narrow ORDER BY bucket, ledger;
-TABLE wide ORDER BY bucket, ledger;
-SELECT * FROM roaring64_delay_take('narrow', 9223372036854775807);
-SELECT * FROM roaring64_delay_take('wide', 9223372036854775807);
-DROP TABLE narrow, wide;
+SELECT roaring64_delay_add_many('delayed', '{1,1,1}', '{1,2,3}', ats('{0,0,5000}'));
+SELECT roaring64_delay_cancel('delayed', 1, 1, at(999)) AS there, roaring64_delay_cancel('delayed', 1, 1, at(999)) AS gone,
+	   roaring64_delay_cancel('delayed', 1, 2, at(1000)) AS other_bucket, roaring64_delay_cancel('delayed', 2, 2, at(0)) AS other_ledger;
+TABLE rows ORDER BY bucket, ledger;
+SELECT roaring64_delay_cancel('delayed', 1, 2, at(0)) AS last_of_row;
+TABLE rows ORDER BY bucket, ledger;
+DROP VIEW rows;
+DROP TABLE delayed;
+
+--
+-- Untyped parameters, as most drivers send them
+--
+SELECT roaring64_delay_create('delayed');
+PREPARE add_one AS SELECT roaring64_delay_add($1, $2, $3, $4);
+PREPARE add_many AS SELECT roaring64_delay_add_many($1, $2, $3, $4);
+PREPARE take AS SELECT * FROM roaring64_delay_take($1, $2, $3);
+PREPARE cancel AS SELECT roaring64_delay_cancel($1, $2, $3, $4);
+PREPARE next_due AS SELECT roaring64_delay_next_due($1);
+PREPARE count AS SELECT roaring64_delay_count($1, $2);
+PREPARE make AS SELECT roaring64_delay_create($1, $2);
+EXECUTE add_one('delayed', '1', '1', '2030-01-01 00:00:00.5+00');
+EXECUTE add_many('delayed', '{1,2}', '{2,1}', '{2030-01-01 00:00:00+00,2030-01-01 00:00:01+00}');
+EXECUTE cancel('delayed', '1', '2', '2030-01-01 00:00:00+00');
+EXECUTE next_due('delayed');
+EXECUTE count('delayed', 'infinity');
+EXECUTE take('delayed', 'infinity', '10');
+EXECUTE make('another', '1 minute');
+DEALLOCATE ALL;
+DROP TABLE delayed, another;
+
+--
+-- Widths, before 1970 and 2000 too; times that never come, or have always been;
+-- the ends of bigint
+--
+CREATE TABLE widths (name text, width interval);
+INSERT INTO widths VALUES ('narrow', '1 us'), ('pulsar', '1.024 s'), ('day', '1 day'), ('wide', '1000000 days'), ('odd', '1 day 02:03:04.000005');
+SELECT count(roaring64_delay_create(name, width)) FROM widths;
+CREATE TABLE dues (n bigint, due timestamptz);
+INSERT INTO dues VALUES (1, '1970-01-01 00:00:00.0019+00'), (2, '1969-12-31 23:59:59.9999+00'), (3, '1999-12-31 23:59:59.9991+00'),
+	(4, '2000-01-01 00:00:00+00'), (5, '2026-07-01 12:00:00+02'), (6, 'infinity'), (7, '-infinity'),
+	(-9223372036854775808, '2026-07-01 12:00:01+02'), (9223372036854775807, '2026-07-01 12:00:02+02');
+SELECT bool_and(roaring64_delay_add(name, n, -1 - n, due)) FROM widths, dues;
+CREATE TABLE found (name text, bucket timestamptz, ledger bigint, entry bigint);
+INSERT INTO found SELECT name, t.* FROM widths, roaring64_delay_take(name, 'infinity') AS t;
+SELECT count(*), bool_and(bucket <= due AND (due < bucket + width OR NOT isfinite(due) AND bucket = due) AND entry = -1 - n) AS right_buckets,
+	   count(DISTINCT bucket) FILTER (WHERE name = 'narrow') AS narrow, count(DISTINCT bucket) FILTER (WHERE name = 'day') AS day
+FROM found JOIN widths USING (name) JOIN dues ON ledger = n;
+-- what comes at once, and what never does
+SELECT roaring64_delay_add_many('day', '{1,1}', '{1,2}', '{-infinity,infinity}');
+SELECT * FROM roaring64_delay_take('day');
+SELECT * FROM roaring64_delay_take('day');
+DROP TABLE narrow, pulsar, day, wide, odd, widths, dues, found;
 
 --
 -- Against a table with a row for every message
 --
-SELECT roaring64_delay_create('delayed', 6);
+SELECT roaring64_delay_create('delayed', '64 ms');
 CREATE TABLE messages (ledger bigint, entry bigint, due bigint);
 DO $$
 DECLARE
@@ -153,24 +165,24 @@ BEGIN
 			SELECT DISTINCT ON (l, e) l, e, d
 			FROM (SELECT (random() * 3)::bigint AS l, step * 100 + (random() * 20)::bigint AS e, (random() * 3000)::bigint AS d
 				  FROM generate_series(1, 10)) AS t RETURNING *)
-		SELECT CASE WHEN step % 5 = 0 THEN (SELECT count(*) FILTER (WHERE roaring64_delay_add('delayed', ledger, entry, due)) FROM fresh)
-					ELSE (SELECT count(*) FROM (SELECT roaring64_delay_add('delayed', array_agg(ledger), array_agg(entry), array_agg(due)) FROM fresh OFFSET 0) AS t) END
+		SELECT CASE WHEN step % 5 = 0 THEN (SELECT count(*) FILTER (WHERE roaring64_delay_add('delayed', ledger, entry, at(due))) FROM fresh)
+					ELSE (SELECT count(*) FROM (SELECT roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(at(due))) FROM fresh OFFSET 0) AS t) END
 		INTO most;
 		WITH chosen AS (
 			SELECT * FROM messages ORDER BY random() LIMIT 2),
 		gone AS (
 			DELETE FROM messages AS m USING chosen AS c WHERE m.ledger = c.ledger AND m.entry = c.entry RETURNING m.*)
-		SELECT count(*) FILTER (WHERE NOT roaring64_delay_cancel('delayed', ledger, entry, due)) FROM gone INTO most;
+		SELECT count(*) FILTER (WHERE NOT roaring64_delay_cancel('delayed', ledger, entry, at(due))) FROM gone INTO most;
 		IF most <> 0 THEN
 			RAISE EXCEPTION 'with setseed(%): a message could not be cancelled in step %', seed, step;
 		END IF;
 		until := (random() * 3200)::bigint;
 		most := CASE WHEN random() < 0.8 THEN (random() * 12)::bigint END;
-		IF roaring64_delay_count('delayed', until) <> (SELECT count(*) FROM messages WHERE due >> 6 <= until >> 6)
-		   OR roaring64_delay_next_due('delayed') <> (SELECT min(due >> 6 << 6) FROM messages) THEN
+		IF roaring64_delay_count('delayed', at(until)) <> (SELECT count(*) FROM messages WHERE due >> 6 <= until >> 6)
+		   OR roaring64_delay_next_due('delayed') <> (SELECT at(min(due >> 6 << 6)) FROM messages) THEN
 			RAISE EXCEPTION 'with setseed(%): counts differ in step %', seed, step;
 		END IF;
-		ours := ARRAY(SELECT ARRAY[bucket, ledger, entry] FROM roaring64_delay_take('delayed', until, most));
+		ours := ARRAY(SELECT ARRAY[ms(bucket), ledger, entry] FROM roaring64_delay_take('delayed', at(until), most));
 		WITH due AS (
 			SELECT m.due >> 6 << 6 AS bucket, ledger, entry FROM messages AS m
 			WHERE due >> 6 <= until >> 6 ORDER BY 1, 2, 3 LIMIT most),
@@ -194,99 +206,138 @@ DROP TABLE delayed, messages;
 -- Names: quoted, with a schema, temporary; renamed and moved under way
 --
 CREATE SCHEMA "Other";
-SELECT roaring64_delay_create('"Other"."Delayed Messages"', 3);
-SELECT roaring64_delay_add('"Other"."Delayed Messages"', 1, 1, 17);
+SELECT roaring64_delay_create('"Other"."Delayed Messages"', '1 s');
+SELECT roaring64_delay_add('"Other"."Delayed Messages"', 1, 1, at(17));
 SELECT roaring64_delay_create('pg_temp.delayed');
-SELECT roaring64_delay_add('pg_temp.delayed', 1, 1, 17), roaring64_delay_count('delayed');
-DROP TABLE pg_temp.delayed;
--- no error in a session that has used it under another name; and what takes
--- the old name is not mistaken for it
+SELECT roaring64_delay_add('pg_temp.delayed', 1, 1, at(17)), roaring64_delay_count('delayed');
+-- not the temporary one that hides it
+SELECT roaring64_delay_create('delayed')::text;
+DROP TABLE pg_temp.delayed, public.delayed;
 ALTER TABLE "Other"."Delayed Messages" RENAME TO later;
 ALTER TABLE "Other".later SET SCHEMA public;
-SELECT roaring64_delay_create('"Other"."Delayed Messages"', 12);
-SELECT roaring64_delay_add('later', 1, 2, 18), roaring64_delay_add('"Other"."Delayed Messages"', 1, 3, 5000);
+SELECT roaring64_delay_create('"Other"."Delayed Messages"', '1 minute');
+SELECT roaring64_delay_add('later', 1, 2, at(18)), roaring64_delay_add('"Other"."Delayed Messages"', 1, 3, at(59000));
 TABLE later;
 TABLE "Other"."Delayed Messages";
 ALTER SCHEMA "Other" RENAME TO another;
-SELECT * FROM roaring64_delay_take('another."Delayed Messages"', 5000);
+SELECT * FROM roaring64_delay_take('another."Delayed Messages"', at(5000));
+SET client_min_messages = warning;
 DROP SCHEMA another CASCADE;
--- the extension moves
-CREATE SCHEMA elsewhere;
-ALTER EXTENSION roaring64 SET SCHEMA elsewhere;
-SELECT elsewhere.roaring64_delay_add('later', 1, 3, 19);
-SELECT * FROM elsewhere.roaring64_delay_take('later', 19, 2);
+RESET client_min_messages;
+-- the extension moves, and its schema is renamed
+CREATE SCHEMA "Else";
+ALTER EXTENSION roaring64 SET SCHEMA "Else";
+SELECT "Else".roaring64_delay_add('later', 1, 3, at(19));
+ALTER SCHEMA "Else" RENAME TO "Elsewhere";
+SELECT "Elsewhere".roaring64_delay_create('later_2');
+SELECT "Elsewhere".roaring64_delay_add_many('later_2', '{1}', '{1}', ats('{0}')), "Elsewhere".roaring64_delay_cancel('later_2', 1, 1, at(0));
+SELECT * FROM "Elsewhere".roaring64_delay_take('later', at(19), 2);
 ALTER EXTENSION roaring64 SET SCHEMA public;
-SELECT roaring64_delay_add('later', 1, 4, 20);
-DROP SCHEMA elsewhere;
+SELECT roaring64_delay_add('later', 1, 4, at(20));
+DROP SCHEMA "Elsewhere";
+DROP TABLE later_2;
 -- a copy of the table is one as well
 CREATE TABLE copied (LIKE later INCLUDING ALL);
-SELECT roaring64_delay_add('copied', 1, 1, 8);
+SELECT roaring64_delay_add('copied', 1, 1, at(8));
 TABLE copied;
 -- so is a partitioned one
 CREATE TABLE parted (LIKE later INCLUDING CONSTRAINTS INCLUDING INDEXES) PARTITION BY RANGE (bucket);
-CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (800);
-CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (800) TO (MAXVALUE);
-SELECT roaring64_delay_add('parted', ARRAY[1, 1, 2], ARRAY[1, 2, 3], ARRAY[799, 800, 801]);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO ('1970-01-01 00:01+00');
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM ('1970-01-01 00:01+00') TO (MAXVALUE);
+SELECT roaring64_delay_add_many('parted', '{1,1,2}', '{1,2,3}', ats('{59999,60000,60001}'));
 SELECT tableoid::regclass, * FROM parted ORDER BY bucket, ledger;
-SELECT * FROM roaring64_delay_take('parted', 900, 2);
+SELECT * FROM roaring64_delay_take('parted', at(60900), 2);
+SELECT roaring64_delay_cancel('parted', 2, 3, at(60000)), roaring64_delay_count('parted');
 DROP TABLE copied, parted;
 
--- another meaning of every operator and function in front of search_path
+-- another meaning of operators and functions in front of search_path, and other
+-- settings of how an interval or a time looks
 CREATE SCHEMA hostile;
 CREATE FUNCTION hostile.no(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile operator'; END $$;
+CREATE FUNCTION hostile.no(timestamptz, timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile operator'; END $$;
 CREATE OPERATOR hostile.= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hostile.no);
-CREATE OPERATOR hostile.<= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hostile.no);
-CREATE FUNCTION hostile.unnest(bigint[]) RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile function'; END $$;
+CREATE OPERATOR hostile.> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = hostile.no);
+CREATE OPERATOR hostile.= (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = hostile.no);
+CREATE OPERATOR hostile.<= (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = hostile.no);
+CREATE FUNCTION hostile.unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile function'; END $$;
+CREATE FUNCTION hostile.cardinality(bigint[]) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile function'; END $$;
 CREATE FUNCTION hostile.roaring64_slice(roaring64, bigint) RETURNS roaring64 LANGUAGE plpgsql AS $$ BEGIN RAISE 'hostile function'; END $$;
 CREATE TABLE hostile.later ();
 SET search_path = hostile, pg_catalog, public;
-SELECT roaring64_delay_create('public.safe');
-SELECT roaring64_delay_add('public.safe', ARRAY[1, 1, 2], ARRAY[1, 2, 3], ARRAY[0, 0, 1024]);
-SELECT roaring64_delay_add('public.safe', 1, 3, 0), roaring64_delay_cancel('public.safe', 1, 1, 0), roaring64_delay_count('public.safe'),
-	   roaring64_delay_next_due('public.safe'), roaring64_delay_cancel('public.safe', 2);
-SELECT * FROM roaring64_delay_take('public.safe', 0, 1);
-SELECT roaring64_delay_drop('public.safe');
+SET intervalstyle = 'iso_8601';
+SET timezone = 'America/St_Johns';
+SET datestyle = 'SQL, DMY';
+SELECT roaring64_delay_create('public.safe', '1.5 s');
+SELECT roaring64_delay_add_many('public.safe', '{1,1,2}', '{1,2,3}', '{1970-01-01 00:00:00+00,1970-01-01 00:00:00+00,1970-01-01 00:00:02+00}');
+SELECT roaring64_delay_add('public.safe', 1, 3, '1970-01-01 00:00:00+00'), roaring64_delay_cancel('public.safe', 1, 1, '1970-01-01 00:00:00+00'),
+	   roaring64_delay_count('public.safe');
+SELECT roaring64_delay_next_due('public.safe'), (SELECT count(*) FROM roaring64_delay_take('public.safe', 'infinity', 1));
+SET intervalstyle = 'sql_standard';
+SELECT roaring64_delay_add('public.safe', 1, 4, '1970-01-01 00:00:00+00');
+SELECT count(*) FROM roaring64_delay_take('public.safe', 'infinity');
+RESET intervalstyle;
+SET timezone = 'UTC';
+RESET datestyle;
 RESET search_path;
 SET client_min_messages = warning;
 DROP SCHEMA hostile CASCADE;
 RESET client_min_messages;
+DROP TABLE safe;
 
 --
 -- What is refused
 --
+\set VERBOSITY terse
 SELECT roaring64_delay_create('later');
 SELECT roaring64_delay_create('missing.later');
 SELECT roaring64_delay_create('a.b.c');
 SELECT roaring64_delay_create('not a name');
-SELECT roaring64_delay_create('bits', -1);
-SELECT roaring64_delay_create('bits', 64);
-CREATE TABLE ordinary (bucket bigint, ledger bigint, entries roaring64,
-					   CHECK (bucket = roaring64_time_bucket(bucket + 0, 10)), CHECK (bucket > 0), CHECK (bucket = roaring64_snowflake_fold(bucket)),
-					   CHECK (bucket >= roaring64_time_bucket(bucket, 10)), CHECK (roaring64_is_empty(entries)));
-SELECT roaring64_delay_add('ordinary', 1, 1, 1);
-SELECT roaring64_delay_drop('ordinary');
-SELECT roaring64_delay_add('missing', 1, 1, 1);
-SELECT roaring64_delay_count(0);
+SELECT roaring64_delay_create('months', '1 month');
+SELECT roaring64_delay_create('zero', '0');
+SELECT roaring64_delay_create('negative', '-1 s');
+SELECT roaring64_delay_create('backwards', '1 day -25 hours');
+-- NULL, where a message would be lost
+SELECT roaring64_delay_add(NULL, 1, 1, at(0));
+SELECT roaring64_delay_add('later', NULL, 1, at(0));
+SELECT roaring64_delay_add('later', 1, NULL, at(0));
+SELECT roaring64_delay_add('later', 1, 1, NULL);
+SELECT roaring64_delay_add_many(NULL, '{1}', '{1}', ats('{0}'));
+SELECT roaring64_delay_add_many('later', '{1,NULL}', '{1,2}', ats('{0,0}'));
+SELECT roaring64_delay_add_many('later', '{1,1}', '{1,NULL}', ats('{0,0}'));
+SELECT roaring64_delay_add_many('later', '{1,1}', '{1,2}', ats('{0,NULL}'));
+SELECT roaring64_delay_add_many('later', '{1,1}', '{1,2}', NULL);
+SELECT roaring64_delay_add_many('later', '{1,1}', NULL, NULL);
+SELECT roaring64_delay_add_many('later', NULL, NULL, NULL);
+SELECT * FROM roaring64_delay_take(NULL, at(0));
+\set VERBOSITY default
+SELECT roaring64_delay_add_many('later', '{1,2}', '{1}', ats('{1}'));
+SELECT roaring64_delay_add_many('later', '{1,2}', '{1,2}', ats('{1}'));
+SELECT roaring64_delay_add_many('later', '{}', '{}', ats('{1}'));
+\set VERBOSITY terse
+SELECT roaring64_delay_take('later', at(1), -1);
+-- other tables, and one that is no longer what it was
+SELECT roaring64_delay_add('pg_class', 1, 1, at(1));
+SELECT roaring64_delay_add_many('pg_class', '{1}', '{1}', ats('{1}'));
+SELECT roaring64_delay_cancel('pg_class', 1, 1, at(1));
+SELECT roaring64_delay_take('pg_class');
 SELECT roaring64_delay_count('pg_class');
-DROP TABLE ordinary;
-SELECT roaring64_delay_add('later', 1, 1, 'infinity'::timestamptz);
-SELECT roaring64_delay_cancel('later', 1, 1, '-infinity'::timestamptz);
-SELECT roaring64_delay_add('later', ARRAY[1], ARRAY[1], ARRAY['infinity']::timestamptz[]);
-SELECT roaring64_delay_add('later', ARRAY[1, 2], ARRAY[1], ARRAY[1]);
-SELECT roaring64_delay_add('later', ARRAY[1, 2], ARRAY[1, 2], ARRAY[1]);
-SELECT roaring64_delay_add('later', ARRAY[1, NULL], ARRAY[1, 2], ARRAY[1, 2]);
-SELECT roaring64_delay_take('later', 1, -1);
--- a table that is no longer what it was
+SELECT roaring64_delay_add('missing', 1, 1, at(1));
 BEGIN;
 ALTER TABLE later DROP CONSTRAINT bucket_width;
-SELECT roaring64_delay_add('later', 1, 1, 1);
+\set VERBOSITY default
+SELECT roaring64_delay_add('later', 1, 1, at(1));
+\set VERBOSITY terse
 ROLLBACK;
-SELECT roaring64_delay_add('later', 1, 1, 1);
+CREATE TABLE other (LIKE later);
+ALTER TABLE other ADD CONSTRAINT bucket_width CHECK (bucket > 'epoch');
+SELECT roaring64_delay_add('other', 1, 1, at(1));
+DROP TABLE other;
+SELECT roaring64_delay_add('later', 1, 1, at(1));
 -- what does not belong into it
-INSERT INTO later VALUES (1, 1, '{1}');
+INSERT INTO later VALUES (at(1), 1, '{1}');
 BEGIN READ ONLY;
 SELECT roaring64_delay_count('later');
-SELECT count(*) FROM roaring64_delay_take('later', 0);
+SELECT count(*) FROM roaring64_delay_take('later', at(0));
 ROLLBACK;
 
 --
@@ -295,25 +346,34 @@ ROLLBACK;
 CREATE ROLE regress_roaring64_delay;
 SET ROLE regress_roaring64_delay;
 SELECT roaring64_delay_count('later');
-SELECT roaring64_delay_drop('later');
 RESET ROLE;
 GRANT SELECT, INSERT ON later TO regress_roaring64_delay;
 SET ROLE regress_roaring64_delay;
 SELECT roaring64_delay_count('later') > 0 AS counts;
-SELECT roaring64_delay_take('later', 0);
-SELECT roaring64_delay_cancel('later', 1, 1, 1);
+SELECT roaring64_delay_take('later', at(0));
+SELECT roaring64_delay_cancel('later', 1, 1, at(1));
 RESET ROLE;
 GRANT UPDATE, DELETE ON later TO regress_roaring64_delay;
--- row security may show a row and not let it go
+-- row security may show a row and not let it go, whole or in part
 ALTER TABLE later ENABLE ROW LEVEL SECURITY;
 CREATE POLICY see ON later FOR SELECT USING (true);
 CREATE POLICY change ON later FOR UPDATE USING (true);
 SET ROLE regress_roaring64_delay;
-SELECT count(*) FROM roaring64_delay_take('later', 1000);
+\set VERBOSITY default
+SELECT count(*) FROM roaring64_delay_take('later', at(1000));
+\set VERBOSITY terse
 RESET ROLE;
+SELECT roaring64_delay_count('later') > 1 AS kept;
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER keep BEFORE UPDATE ON later FOR EACH ROW EXECUTE FUNCTION keep();
+SELECT count(*) FROM roaring64_delay_take('later', at(1000), 1);
+DROP TRIGGER keep ON later;
+DROP FUNCTION keep;
 ALTER TABLE later DISABLE ROW LEVEL SECURITY;
 SET ROLE regress_roaring64_delay;
-SELECT count(*) > 0 AS taken FROM roaring64_delay_take('later', 1000);
+SELECT count(*) > 0 AS taken FROM roaring64_delay_take('later', at(1000));
 RESET ROLE;
+\set VERBOSITY default
 DROP TABLE later;
 DROP ROLE regress_roaring64_delay;
+DROP FUNCTION at, ats, ms;

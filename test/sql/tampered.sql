@@ -163,33 +163,30 @@ SELECT s, (SELECT count(*) FROM forever_claims) AS claims, roaring64_dedup_count
 -- Delayed messages
 --
 
-SELECT roaring64_delay_create('later', 10);
-SELECT roaring64_delay_add('later', 1, 7, 5000), roaring64_delay_add('later', 1, 8, 5000), roaring64_delay_add('later', 2, 8, 9000);
+SELECT roaring64_delay_create('later');
+SELECT roaring64_delay_add_many('later', '{1,1,2}', '{7,8,8}', array_fill('2026-01-01 00:00+00'::timestamptz, '{3}'));
 CREATE TABLE bare_later (LIKE later INCLUDING CONSTRAINTS);
 INSERT INTO bare_later SELECT * FROM later;
 CREATE FUNCTION delay_calls(t text) RETURNS text[] LANGUAGE sql AS $$
 	SELECT ARRAY(SELECT format(c, t) FROM unnest(ARRAY[
-		$q$SELECT roaring64_delay_add('%s', 3, 7, 5000)$q$,
-		$q$SELECT roaring64_delay_add('%s', '{3,4}', '{7,8}', '{5000,5000}'::bigint[])$q$,
+		$q$SELECT roaring64_delay_add('%s', 3, 7, '2026-01-01 00:00+00')$q$,
+		$q$SELECT roaring64_delay_add_many('%s', '{3,4}', '{7,8}', '{2026-01-01 00:00+00,2026-01-01 00:00+00}')$q$,
 		$q$SELECT roaring64_delay_next_due('%s')$q$,
 		$q$SELECT roaring64_delay_count('%s')$q$,
-		$q$SELECT roaring64_delay_count('%s', 6000)$q$,
-		$q$SELECT roaring64_delay_cancel('%s', 1, 7, 5000)$q$,
-		$q$SELECT roaring64_delay_cancel('%s', 2)$q$,
-		$q$SELECT roaring64_delay_take('%s', 100000, 1)$q$,
-		$q$SELECT roaring64_delay_take('%s', 100000)$q$,
-		$q$SELECT roaring64_delay_drop('%s')$q$]) c)
+		$q$SELECT roaring64_delay_cancel('%s', 1, 7, '2026-01-01 00:00+00')$q$,
+		$q$SELECT roaring64_delay_take('%s', 'infinity', 1)$q$,
+		$q$SELECT roaring64_delay_take('%s', 'infinity')$q$]) c)
 $$;
 SELECT answers_after('SELECT', delay_calls('later')), string_agg(c, ' / ') FILTER (WHERE answers_after('SELECT', ARRAY[c]) <> 'ok')
 FROM unnest(delay_calls('later')) c;
 SELECT changed, answers_after(change, delay_calls('bare_later')) FROM changes_of('{bare_later}');
 SELECT change, answers_after(change, delay_calls('false_later'))
 FROM unnest(ARRAY[
-	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries int, CHECK (bucket = roaring64_time_bucket(bucket, 10)))',
-	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries false_set, CHECK (bucket = roaring64_time_bucket(bucket, 10)))',
-	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries roaring64, CHECK (bucket = roaring64_time_bucket(bucket, 64)))',
-	'CREATE TABLE false_later (bucket bigint, ledger bigint, entries roaring64, CHECK (bucket = roaring64_time_bucket(bucket, NULL)))',
-	'CREATE TABLE false_later (bucket int, ledger bigint, entries roaring64, CHECK (bucket::bigint = roaring64_time_bucket(bucket, 10)))',
+	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries int, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries false_set, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 month'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(NULL, bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket text, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket <> ''date_bin(x''))',
 	'CREATE VIEW false_later AS SELECT * FROM later']) change;
 
 --

@@ -32,10 +32,10 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION roaring64;
-	SELECT roaring64_delay_create('delayed', 8);
-	CREATE TABLE taken (ledger bigint, entry bigint, bucket bigint,
+	SELECT roaring64_delay_create('delayed', '256 ms');
+	CREATE TABLE taken (ledger bigint, entry bigint, bucket timestamptz,
 		taker int, n bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (ledger, entry));
-	CREATE TABLE added (ledger bigint, entry bigint, due bigint, PRIMARY KEY (ledger, entry));
+	CREATE TABLE added (ledger bigint, entry bigint, due timestamptz, PRIMARY KEY (ledger, entry));
 	CREATE TABLE cancelled (ledger bigint, entry bigint, PRIMARY KEY (ledger, entry));
 
 	-- takes in transactions of up to "most" messages until there are none and no
@@ -51,7 +51,7 @@ $node->safe_psql(
 			SELECT c.more INTO more FROM come AS c;
 			INSERT INTO taken (ledger, entry, bucket, taker)
 			SELECT ledger, entry, bucket, me
-			FROM roaring64_delay_take('delayed', 9223372036854775807, (1 + random() * most)::bigint);
+			FROM roaring64_delay_take('delayed', 'infinity', (1 + random() * most)::bigint);
 			GET DIAGNOSTICS found = ROW_COUNT;
 			IF random() < 0.1 THEN
 				ROLLBACK;
@@ -71,15 +71,15 @@ $node->safe_psql(
 	CREATE PROCEDURE add(first_ledger int, batches int) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR l IN first_ledger .. first_ledger + batches - 1 LOOP
-			INSERT INTO added SELECT l, e, (random() * 20000)::bigint FROM generate_series(1, 100) AS e;
-			PERFORM roaring64_delay_add('delayed', array_agg(ledger), array_agg(entry), array_agg(due))
+			INSERT INTO added SELECT l, e, to_timestamp(random() * 20) FROM generate_series(1, 100) AS e;
+			PERFORM roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(due))
 			FROM added WHERE ledger = l;
 			COMMIT;
-			INSERT INTO added VALUES (l, 101, (random() * 20000)::bigint);
+			INSERT INTO added VALUES (l, 101, to_timestamp(random() * 20));
 			PERFORM roaring64_delay_add('delayed', ledger, entry, due) FROM added WHERE ledger = l AND entry = 101;
 			COMMIT;
 			INSERT INTO cancelled
-			SELECT ledger, entry FROM (SELECT * FROM added WHERE ledger = l AND entry % 10 = 0 ORDER BY due >> 8) AS a
+			SELECT ledger, entry FROM (SELECT * FROM added WHERE ledger = l AND entry % 10 = 0 ORDER BY date_bin('256 ms', due, '2000-01-01 00:00:00+00')) AS a
 			WHERE roaring64_delay_cancel('delayed', ledger, entry, due);
 			COMMIT;
 		END LOOP;
@@ -131,8 +131,8 @@ my $accounts = q{
 #
 value(q{CALL add(1, 200)});
 value(q{TRUNCATE cancelled, added; DELETE FROM delayed});
-value(q{INSERT INTO added SELECT l, e, l * 40 + e FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
-value(q{SELECT roaring64_delay_add('delayed', array_agg(ledger), array_agg(entry), array_agg(due)) FROM added});
+value(q{INSERT INTO added SELECT l, e, to_timestamp((l * 40 + e) / 1000.0) FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
+value(q{SELECT roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(due)) FROM added});
 my @all = map { start_session("CALL take($_, 200)") } 1 .. $takers;
 is(join('', map { finish($_) } @all), '', 'eight takers at once end without an error');
 is(value($accounts), "0\n0", 'each message was taken once');
@@ -207,9 +207,9 @@ command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('
 my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, ledger)) FROM delayed AS d};
 is($node->safe_psql('copy', $content), value($content), '... with the same messages');
 is( $node->safe_psql('copy', q{
-		SELECT roaring64_delay_add('delayed', 1, 1, 1000);
-		SELECT ledger, bucket FROM delayed WHERE ledger = 1}),
-	"t\n1|768", '... and the same width of buckets');
+		SELECT roaring64_delay_add('delayed', 1, 1, '2000-01-01 00:00:00.3+00');
+		SELECT ledger, bucket = '2000-01-01 00:00:00.256+00' FROM delayed WHERE ledger = 1}),
+	"t\n1|t", '... and the same width of buckets');
 
 $node->stop;
 done_testing();

@@ -79,7 +79,7 @@ my %families = (
 	'variables' => q{with_variable(a, i)},
 	'claims' => q{roaring64_dedup_claim('seen', 'k', i), roaring64_dedup_seen('seen', 'k', i),
 		roaring64_dedup_claim('seen', 'l', ARRAY[i, i + 1])},
-	'delays' => q{roaring64_delay_next_due('later'), roaring64_delay_count('later', 1000 + i % 9)},
+	'delays' => q{roaring64_delay_next_due('later'), roaring64_delay_count('later', to_timestamp(i % 9))},
 	'refusals' => q{refused(a, i)},
 );
 
@@ -96,7 +96,7 @@ $node->safe_psql(
 	SELECT roaring64_agg(i * 5), roaring64_agg(i * i) FROM generate_series(1, 2000) i;
 	INSERT INTO t VALUES ('{1,2,3,4,5,6,-7}', '{3,5,1000000}');
 	SELECT roaring64_dedup_create('seen'), roaring64_delay_create('later');
-	SELECT roaring64_delay_add('later', 1, i, 1000 + i % 9) FROM generate_series(1, 30) i;
+	SELECT roaring64_delay_add('later', 1, i, to_timestamp(i % 9)) FROM generate_series(1, 30) i;
 	CREATE FUNCTION process_bytes() RETURNS bigint VOLATILE LANGUAGE sql
 	RETURN (SELECT (m[2]::bigint - m[3]::bigint) * 4096
 		FROM string_to_array(pg_read_file('/proc/self/statm'), ' ') m);

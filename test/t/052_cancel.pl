@@ -351,7 +351,7 @@ sub cancel_often
 }
 
 value(q{
-	SELECT roaring64_dedup_create('seen'), roaring64_delay_create('later', 8);
+	SELECT roaring64_dedup_create('seen'), roaring64_delay_create('later', '256 ms');
 	CREATE TABLE facts (key int, id bigint, mark boolean NOT NULL, PRIMARY KEY (key, id));
 	INSERT INTO facts SELECT i % 500, i, i % 3 = 0 FROM generate_series(1, 150000) i;
 });
@@ -369,12 +369,12 @@ cancel_often('load',
 	q{SELECT (SELECT count(*) FROM sparse_claims), roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},
 	'0|200000|200000');
 
-my $later = q{SELECT count(*), coalesce(sum(roaring64_cardinality(entries)), 0), coalesce(roaring64_delay_next_due('later'), 0) > 0
+my $later = q{SELECT count(*), coalesce(sum(roaring64_cardinality(entries)), 0), roaring64_delay_next_due('later') IS NOT NULL
 	FROM later};
 cancel_often('delayed messages, added', q{
-	SELECT roaring64_delay_add('later', array_agg(i % 10), array_agg(i), array_agg(10000 + i * 100))
+	SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp(i / 10.0)))
 	FROM generate_series(1::bigint, 60000) i}, $later, '60000|60000|t');
-cancel_often('delayed messages, taken', q{SELECT count(*) FROM roaring64_delay_take('later', 9000000000000)}, $later, '0|0|f');
+cancel_often('delayed messages, taken', q{SELECT count(*) FROM roaring64_delay_take('later', 'infinity')}, $later, '0|0|f');
 
 # Its steps commit, so what is the same is the source; and it goes on.
 cancel_often('migration',

@@ -72,7 +72,7 @@ value(
 	CREATE INDEX found_index ON found USING gin (s);
 	CREATE TABLE facts (key int, id bigint, mark boolean NOT NULL, PRIMARY KEY (key, id));
 	INSERT INTO facts SELECT i % 50, i, i % 3 = 0 FROM generate_series(1, 100000) i;
-	SELECT roaring64_dedup_create('seen', chunk_bits => 56), roaring64_delay_create('later', 8);
+	SELECT roaring64_dedup_create('seen', chunk_bits => 56), roaring64_delay_create('later', '256 ms');
 });
 
 my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(ids), 0) FROM seen_chunks),
@@ -140,9 +140,9 @@ my %frugal = (
 	'join of equal sets' => q{SELECT count(*) FROM spread AS a JOIN spread AS b USING (s)},
 	'elements' => q{SELECT count(*), sum(e & 1023) FROM spread, roaring64_elements(s) AS e},
 	'search in an index' => q{SET enable_seqscan = off; SELECT count(*) FROM spread WHERE s && (SELECT roaring64_agg(id >> 1) FROM ids WHERE id & 255 = 1)},
-	'messages taken' => q{BEGIN; SELECT roaring64_delay_add('later', array_agg(i % 10), array_agg(i), array_agg(10000 + i))
+	'messages taken' => q{BEGIN; SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp(i / 1000.0)))
 		FROM generate_series(1::bigint, 50000) i;
-		SELECT count(*), sum(entry), count(DISTINCT bucket) FROM roaring64_delay_take('later', 9000000000000); ROLLBACK});
+		SELECT count(*), sum(entry), count(DISTINCT bucket) FROM roaring64_delay_take('later', 'infinity'); ROLLBACK});
 value(q{
 	CREATE TABLE spread AS SELECT id & 8191 AS g, roaring64_agg(id >> 1) AS s FROM ids GROUP BY 1;
 	INSERT INTO spread SELECT g + 10000, s FROM spread WHERE g % 2 = 0;
@@ -215,10 +215,10 @@ sub try_helpers
 	$failed += try_with_more($what, $error, "$name, export", q{SELECT roaring64_dedup_export('seen', 'l')}, $seen, "0|" . ($claimed + 200000) . "|$claimed");
 	$failed += try_with_more($what, $error, "$name, forget", "SELECT roaring64_dedup_forget('seen', 'k', $ids)", $seen, "0|200000|0");
 	$failed += try_with_more($what, $error, "$name, delayed messages, added", q{
-		SELECT roaring64_delay_add('later', array_agg(i % 10), array_agg(i), array_agg(hashint8(i) & 16777215::bigint))
+		SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp((hashint8(i) & 16777215) / 1000.0)))
 		FROM generate_series(1::bigint, 60000) i}, $later, '60000');
 	$failed += try_with_more($what, $error, "$name, delayed messages, taken",
-		q{SELECT count(*) FROM roaring64_delay_take('later', 9000000000000)}, $later, '0');
+		q{SELECT count(*) FROM roaring64_delay_take('later', 'infinity')}, $later, '0');
 	# it commits on its way: the source is the same, and it goes on
 	$failed += try_with_more($what, $error, "$name, migration", $migrate, $facts, $all_facts);
 	$failed += try_with_more($what, $error, "$name, migration, verify", q{SELECT * FROM roaring64_migrate_verify('users')}, $facts, $all_facts);

@@ -65,8 +65,8 @@ my $set_up = q{
 	SELECT roaring64_dedup_create('recent', capacity => 1000, ascending => true);
 	SELECT roaring64_dedup_claim_bulk('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
 	SELECT roaring64_dedup_claim_bulk('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
-	SELECT roaring64_delay_create('later', 10);
-	SELECT roaring64_delay_add('later', 1, 1, 1000);
+	SELECT roaring64_delay_create('later');
+	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
 	CREATE TABLE inbox (queue text, id bigint);
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
 	CREATE TABLE facts (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));
@@ -96,9 +96,9 @@ my @needs = (
 	[ q{CALL roaring64_dedup_fold('seen')}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
 	[ q{CALL roaring64_dedup_fold('recent')}, 'SELECT ON recent', 'SELECT, DELETE ON recent_claims', 'SELECT, INSERT, UPDATE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_keys' ],
 	[ q{SELECT roaring64_delay_count('later')}, 'SELECT ON later' ],
-	[ q{SELECT roaring64_delay_add('later', 1, 2, 1000)}, 'SELECT, INSERT, UPDATE ON later' ],
-	[ q{SELECT * FROM roaring64_delay_take('later', 5000)}, 'SELECT, UPDATE, DELETE ON later' ],
-	[ q{SELECT roaring64_delay_cancel('later', 1, 1, 1000)}, 'SELECT, UPDATE, DELETE ON later' ],
+	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
+	[ q{SELECT * FROM roaring64_delay_take('later')}, 'SELECT, UPDATE, DELETE ON later' ],
+	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE, DELETE ON later' ],
 );
 
 # In a transaction that is taken back.
@@ -132,7 +132,7 @@ for my $case (@needs)
 	}
 	is("@works_without", '', '... and needs each of them');
 }
-for my $call ("SELECT roaring64_dedup_drop('seen')", "SELECT roaring64_delay_drop('later')",
+for my $call ("SELECT roaring64_dedup_drop('seen')",
 	"CALL roaring64_migrate('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
@@ -251,15 +251,15 @@ my @calls = (
 	  INSERT INTO app.mail VALUES ('x', 1), ('x', 2), ('x', 1)},
 	q{SELECT ext.roaring64_dedup_drop('app.a'), ext.roaring64_dedup_drop('app.b')},
 
-	q{SELECT ext.roaring64_delay_create('app.wait', 10)},
-	q{SELECT ext.roaring64_delay_add('app.wait', 1, 1, 1000::bigint), ext.roaring64_delay_add('app.wait', 1, 1, 1000::bigint),
-	  ext.roaring64_delay_add('app.wait', 1, 2, 1000::bigint), ext.roaring64_delay_add('app.wait', 2, 2, '2026-01-01 00:00:00+00'::pg_catalog.timestamptz)},
-	q{SELECT ext.roaring64_delay_add('app.wait', '{3,3,4}', '{1,2,3}', '{5000,5000,9000}'::bigint[]),
-	  ext.roaring64_delay_add('app.wait', '{3,3,4}', '{1,2,3}', '{5000,5000,9000}'::bigint[])},
-	q{SELECT ext.roaring64_delay_next_due('app.wait'), ext.roaring64_delay_count('app.wait'), ext.roaring64_delay_count('app.wait', 6000::bigint)},
-	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, 1000::bigint), ext.roaring64_delay_cancel('app.wait', 4)},
-	q{SELECT * FROM ext.roaring64_delay_take('app.wait', 6000::bigint, 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity'::pg_catalog.timestamptz)},
-	q{SELECT ext.roaring64_delay_drop('app.wait')},
+	q{SELECT ext.roaring64_delay_create('app.wait')},
+	q{SELECT ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'), ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'),
+	  ext.roaring64_delay_add('app.wait', 1, 2, '1970-01-01 00:00:01+00'), ext.roaring64_delay_add('app.wait', 2, 2, '2026-01-01 00:00:00+00')},
+	q{SELECT ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}', '{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}'),
+	  ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}', '{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}')},
+	q{SELECT ext.roaring64_delay_next_due('app.wait'), ext.roaring64_delay_count('app.wait'), ext.roaring64_delay_count('app.wait', '1970-01-01 00:00:06+00')},
+	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, '1970-01-01 00:00:01+00'), ext.roaring64_delay_cancel('app.wait', 4, 3, '1970-01-01 00:00:09+00')},
+	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
+	q{DROP TABLE app.wait},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
 	q{CALL ext.roaring64_migrate('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},

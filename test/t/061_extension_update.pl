@@ -97,7 +97,7 @@ my $use = q{
 	SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series(1::bigint, 10) i;
 	CALL roaring64_dedup_fold('seen');
 	SELECT roaring64_dedup_claim('seen', 'k', 11);
-	SELECT roaring64_delay_add('later', 1, 1, 5000);
+	SELECT roaring64_delay_add('later', 1, 1, '2026-01-01 00:00+00');
 	CREATE TABLE inbox (q text, id bigint);
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'q', 'id');
 	CREATE TABLE facts (who int, id bigint, PRIMARY KEY (who, id));
@@ -118,7 +118,7 @@ my $write = q{
 	INSERT INTO inbox VALUES ('k', 5), ('k', 500);
 	INSERT INTO facts VALUES (7, 7);
 	SELECT count(*), roaring64_dedup_claim('seen', 'k', '{11,12}'::bigint[]) FROM inbox;
-	SELECT * FROM roaring64_delay_take('later', 9000);
+	SELECT * FROM roaring64_delay_take('later');
 	SELECT all_ FROM sets_of_facts AS s (who, all_) WHERE who = 7;
 	ROLLBACK;
 };

@@ -59,8 +59,8 @@ CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring
 INSERT INTO inbox SELECT 'mail', i FROM generate_series(1, 50) i;
 
 -- delayed messages
-SELECT roaring64_delay_create('later', 12);
-SELECT count(roaring64_delay_add('later', i % 5, i, 1000000 + i * 100)) FROM generate_series(1::bigint, 1000) i;
+SELECT roaring64_delay_create('later', '4 s');
+SELECT count(roaring64_delay_add('later', i % 5, i, to_timestamp(1000 + i / 10.0))) FROM generate_series(1::bigint, 1000) i;
 
 -- migrations: one finished, one in step with its source, one with a way back
 CREATE TABLE finished (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));

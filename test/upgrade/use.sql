@@ -23,8 +23,8 @@ BEGIN
 	INSERT INTO inbox VALUES ('mail', base);
 
 	-- messages
-	ASSERT (SELECT count(*) = 10 FROM roaring64_delay_take('later', 9223372036854775807, 10));
-	ASSERT roaring64_delay_add('later', 9, base, 5000000);
+	ASSERT (SELECT count(*) = 10 FROM roaring64_delay_take('later', 'infinity', 10));
+	ASSERT roaring64_delay_add('later', 9, base, to_timestamp(5000));
 
 	-- migrations
 	INSERT INTO finished VALUES (1, base, true);

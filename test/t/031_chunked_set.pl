@@ -1,0 +1,86 @@
+# 031_chunked_set.pl
+#	  Eight writers change one set in chunks, and no change is lost.
+#
+# The statements are those of docs/storage.md.  Each writer has ids of its own,
+# which lie in the same chunks as those of the others, adds them one by one and
+# in batches, and removes every third again.
+
+use strict;
+use warnings FATAL => 'all';
+
+use IPC::Run;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $writers = 8;
+
+my $node = PostgreSQL::Test::Cluster->new('chunked_set');
+$node->init;
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION roaring64;
+	CREATE TABLE large (chunk bigint PRIMARY KEY, members roaring64 NOT NULL);
+	CREATE PROCEDURE write(me bigint) LANGUAGE plpgsql AS $$
+	DECLARE
+		many bigint[];
+		x bigint;
+	BEGIN
+		FOR i IN 0 .. 299 LOOP
+			x := ((i * 7919) % 40000) * 1000 + me;
+			INSERT INTO large AS l VALUES (x >> 20, '{}'::roaring64 | x)
+			ON CONFLICT (chunk) DO UPDATE SET members = l.members | x WHERE NOT l.members @> x;
+			COMMIT;
+			-- in the order of the chunks, as docs/storage.md says
+			many := ARRAY(SELECT ((i * 7919 + j * 613) % 40000) * 1000 + me + 500 FROM generate_series(1, 50) AS j);
+			INSERT INTO large AS l SELECT chunk, members FROM roaring64_split(many::roaring64, 20) ORDER BY chunk
+			ON CONFLICT (chunk) DO UPDATE SET members = l.members | excluded.members WHERE NOT l.members @> excluded.members;
+			COMMIT;
+			IF i % 3 = 0 THEN
+				UPDATE large SET members = members - x WHERE chunk = x >> 20 AND members @> x;
+				COMMIT;
+				WITH s AS MATERIALIZED (
+					SELECT l.chunk, s.members FROM roaring64_split(many[1:10]::roaring64, 20) AS s JOIN large AS l USING (chunk)
+					ORDER BY l.chunk FOR UPDATE OF l)
+				UPDATE large AS l SET members = l.members - s.members FROM s WHERE l.chunk = s.chunk;
+				COMMIT;
+			END IF;
+		END LOOP;
+	END $$;
+});
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+# What one writer leaves, alone.
+my $of_one = q{
+	SELECT md5(string_agg(e::text, ' ' ORDER BY e)) || ' ' || count(*)
+	FROM large, roaring64_elements(members) AS e WHERE e % 1000 IN (%d, %d)};
+my @alone;
+for my $me (0 .. $writers - 1)
+{
+	value("TRUNCATE large; CALL write($me)");
+	push @alone, value(sprintf($of_one =~ s/% 1000/%% 1000/r, $me, $me + 500));
+}
+is(scalar(grep { /^\w+ \d{4,}$/ } @alone), $writers, 'each writer leaves thousands of ids');
+
+value('TRUNCATE large');
+my @sessions;
+for my $me (0 .. $writers - 1)
+{
+	my %session = (out => '');
+	$session{run} = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', "CALL write($me)" ],
+		'<', \undef, '>', \$session{out}, '2>&1');
+	push @sessions, \%session;
+}
+my $failed = join '', map { IPC::Run::finish($_->{run}) ? '' : $_->{out} } @sessions;
+is($failed, '', 'eight writers at once end without an error');
+for my $me (0 .. $writers - 1)
+{
+	is(value(sprintf($of_one =~ s/% 1000/%% 1000/r, $me, $me + 500)), $alone[$me], "writer $me has left the same among the others");
+}
+
+$node->stop;
+done_testing();
