@@ -24,7 +24,7 @@
 #define FIRST_RANGES	4
 #define FIRST_SETS		128		/* bytes */
 #define LEAST_VALUES	(64 * 1024)
-#define LEAST_SETS		(8 * 1024)
+#define LEAST_SETS		(128 * 1024)
 #define MOST_BYTES		((size_t) 1 << 30)
 
 static const uint8_t empty_set[R64_HEADER_SIZE];

@@ -101,20 +101,7 @@ open_item(const merge *m, const item *it, r64_container *c)
 	c->nruns = c->type == R64_RUN ? r64_load16(c->data - 2) : 0;
 }
 
-/* Appends a container as it is. */
-static void
-copy_container(r64_writer *w, const r64_container *c)
-{
-	size_t		header = c->type == R64_RUN ? 2 : 0;
-	size_t		size = header + r64_container_size(c);
-
-	memcpy(r64_writer_append(w, c->key, c->card, header > 0, size),
-		   c->data - header, size);
-}
-
-/*
- * Combines n arrays that have few values together.
- */
+/* Combines n arrays that have few values together. */
 static void
 combine_few(merge *m, const r64_container *c, size_t n)
 {
@@ -202,7 +189,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		open_item(m, &items[i], &c[nopen++]);
 	if (nopen == 1)
 	{
-		copy_container(&m->w, c);
+		r64_writer_container(&m->w, c);
 		return;
 	}
 	if (nopen == 2)

@@ -16,6 +16,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "container.h"
 #include "setops.h"
 
 static void
@@ -142,7 +143,7 @@ filter_array(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
 }
 
-/* Two containers of which one at least is a bitset, or becomes one. */
+/* Any two containers, of which one at least had better be a bitset. */
 static void
 combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
@@ -209,6 +210,50 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 }
 
+/* Whether a container has all values: long runs consist of such. */
+static inline bool
+is_full(const r64_container *c)
+{
+	return c->type == R64_RUN && c->card == R64_LOW_MAX + 1;
+}
+
+/* Appends what a container lacks of all values. */
+static void
+complement_array(r64_writer *w, const r64_container *c)
+{
+	r64_values	scratch;
+	r64_run_list runs;
+	array_container_t x = r64_array_view(w->env, c, &scratch);
+	uint32_t	n = 0;
+	uint32_t	start = 0;
+
+	for (uint32_t i = 0; i < c->card; i++)
+	{
+		uint32_t	v = x.array[i];
+
+		runs.r[n] = (rle16_t) {
+			.value = (uint16_t) start,.length = (uint16_t) (v - start - 1)
+		};
+		n += v > start;
+		start = v + 1;
+	}
+	if (start <= R64_LOW_MAX)
+		runs.r[n++] = (rle16_t) {
+			.value = (uint16_t) start,.length = (uint16_t) (R64_LOW_MAX - start)
+		};
+	r64_writer_runs(w, c->key, runs.r, n);
+}
+
+/*
+ * How many runs an array or run container is taken for.  Where two have more
+ * than a run container can have, bitsets are faster.
+ */
+static inline uint32_t
+weight(const r64_container *c)
+{
+	return c->type == R64_RUN ? c->nruns : c->card;
+}
+
 /*
  * Combines two containers of any size.  The types decide how; where an
  * operation is symmetric the sides are swapped to meet fewer cases.
@@ -220,6 +265,22 @@ combine_large(const r64_operation *op, r64_writer *w,
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
+	if (op->keep_a && !op->keep_both && is_full(a) && b->type == R64_ARRAY)
+	{
+		complement_array(w, b);
+		return;
+	}
+	if (op->keep_b && !op->keep_both && is_full(b) && a->type == R64_ARRAY)
+	{
+		complement_array(w, a);
+		return;
+	}
+	if (op->keep_both && (is_full(a) || is_full(b)))
+	{
+		/* of a union the full one is left, of an intersection the other */
+		r64_writer_container(w, is_full(a) == op->keep_a ? a : b);
+		return;
+	}
 	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
 	{
 		if (filters || a->card + b->card <= R64_ARRAY_MAX)
@@ -238,7 +299,8 @@ combine_large(const r64_operation *op, r64_writer *w,
 		filter_array(op, w, b, a);
 		return;
 	}
-	if (a->type != R64_BITSET && b->type != R64_BITSET)
+	if (a->type != R64_BITSET && b->type != R64_BITSET &&
+		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
 	{
 		combine_runs(op, w, a, b);
 		return;

@@ -236,6 +236,16 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 	}
 }
 
+void
+r64_writer_container(r64_writer *w, const r64_container *c)
+{
+	size_t		header = c->type == R64_RUN ? 2 : 0;
+	size_t		size = header + r64_container_size(c);
+
+	memcpy(r64_writer_append(w, c->key, c->card, header > 0, size),
+		   c->data - header, size);
+}
+
 /*
  * The number of runs of a container decides its type, and most containers are
  * no candidates for runs, which shows before all of their values were seen.

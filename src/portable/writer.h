@@ -95,6 +95,9 @@ extern void r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n);
 extern void r64_writer_copy(r64_writer *w, const r64_bucket *b,
 							uint32_t from, uint32_t to);
 
+/* Appends a container as it is. */
+extern void r64_writer_container(r64_writer *w, const r64_container *c);
+
 /*
  * Append one container, given in whichever form, in its canonical form.
  * Nothing is appended if it has no values.
