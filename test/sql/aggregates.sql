@@ -133,6 +133,17 @@ BEGIN
 	RETURN false;
 END $$;
 
+-- PostgreSQL 19 aggregates below a join where that makes few rows of many.  A set can
+-- be large, so SSPACE keeps it from doing so for more groups than work_mem has room for.
+CREATE TABLE reads AS SELECT i % 20000 AS reader, i AS id FROM generate_series(1, 400000) i;
+CREATE TABLE readers AS SELECT i AS reader, i % 10 AS town FROM generate_series(0, 19999) i;
+ANALYZE reads, readers;
+SET max_parallel_workers_per_gather = 0;
+SELECT plan_has('SELECT town, ' || f || '(id) FROM reads JOIN readers USING (reader) GROUP BY town', 'Partial Hash') AS holds_many
+FROM unnest('{roaring64_agg,roaring64_count_distinct}'::text[]) f;
+RESET max_parallel_workers_per_gather;
+DROP TABLE reads, readers;
+
 -- what plain SQL says of every group
 CREATE TABLE elements_of AS
 SELECT g, h, array_agg(DISTINCT v ORDER BY v) FILTER (WHERE v IS NOT NULL) AS e, count(DISTINCT v) AS n
