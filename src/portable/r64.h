@@ -343,6 +343,7 @@ typedef struct r64_diagnosis
 {
 	const char *reason;			/* constant lower-case phrase */
 	size_t		offset;			/* byte at which it shows */
+	bool		is_32bit;		/* all bytes are one 32-bit bitmap */
 } r64_diagnosis;
 
 /* Judges any bytes at all.  Never fails; fills *why only if invalid. */

@@ -223,6 +223,7 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 	uint64_t	n;
 	uint64_t	next_high = 0;	/* smallest high half that may come */
 	bool		good = true;
+	r64_diagnosis refused;
 
 	if (!have(&k, R64_HEADER_SIZE))
 		good = refuse(&k, "shorter than its header", 0);
@@ -255,7 +256,17 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 		if (good && k.pos != size)
 			good = refuse(&k, "trailing bytes", k.pos);
 	}
-	return !good ? R64_INVALID : k.canonical ? R64_CANONICAL : R64_LEGAL;
+	if (good)
+		return k.canonical ? R64_CANONICAL : R64_LEGAL;
+
+	/* a common mistake; a bucket's bitmap is in the 32-bit format */
+	refused = *why;
+	k.pos = 0;
+	refused.is_32bit = check_bitmap(&k) && k.pos == size;
+	*why = refused;
+	if (refused.is_32bit)
+		(void) refuse(&k, "a 32-bit Roaring bitmap", 0);
+	return R64_INVALID;
 }
 
 /* Appends a legal container, in its canonical form. */

@@ -176,8 +176,18 @@ Datum
 roaring64_shift(PG_FUNCTION_ARGS)
 {
 	r64_set    *s = PG_GETARG_ROARING64(0);
+	int64		delta = PG_GETARG_INT64(1);
+	int64_t		outermost;
+	int64		shifted;
 
-	PG_RETURN_ROARING64(r64_shift(s, PG_GETARG_INT64(1)));
+	if ((delta < 0 ? r64_min(s, &outermost) : r64_max(s, &outermost)) &&
+		pg_add_s64_overflow(outermost, delta, &shifted))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("bigint out of range"),
+				 errdetail("The set has the element %lld, to which %lld cannot be added.",
+						   (long long) outermost, (long long) delta)));
+	PG_RETURN_ROARING64(r64_shift(s, delta));
 }
 
 /* The first call of roaring64_split: what all rows need. */

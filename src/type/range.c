@@ -30,6 +30,9 @@
 /* How many ranges a multirange of int8range has room for. */
 #define MAX_RANGES	((MaxAllocSize - 64) / BYTES_PER_RANGE)
 
+/* More consecutive integers than any value has room for. */
+#define MAX_FILLED		(UINT64CONST(1) << 44)
+
 /* See roaring64.h. */
 TypeCacheEntry *
 roaring64_range_typcache(void)
@@ -71,6 +74,21 @@ roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 }
 
 /* See roaring64.h. */
+void
+roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
+						int64 *lo, int64 *hi)
+{
+	if (roaring64_range_bounds(fcinfo, argno, lo, hi) &&
+		(uint64) *hi - (uint64) *lo > MAX_FILLED &&
+		(*lo == PG_INT64_MIN || *hi == PG_INT64_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("range has too many integers for a roaring64 value"),
+				 errdetail("The range has no %s bound.",
+						   *hi == PG_INT64_MAX ? "upper" : "lower")));
+}
+
+/* See roaring64.h. */
 bool
 roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
 {
@@ -107,7 +125,7 @@ roaring64_from_range(PG_FUNCTION_ARGS)
 	int64		hi;
 	r64_range	range;
 
-	roaring64_range_bounds(fcinfo, 0, &lo, &hi);
+	roaring64_filled_bounds(fcinfo, 0, &lo, &hi);
 	range.lo = lo;
 	range.hi = hi;
 	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, &range, 1));

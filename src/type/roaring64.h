@@ -156,6 +156,13 @@ extern Datum roaring64_bigint_array(const int64 *values, int n);
 extern bool roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 								   int64 *lo, int64 *hi);
 
+/*
+ * range.c: the same of a range whose integers all become elements.  Reports one
+ * that has no bound and is too large.
+ */
+extern void roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
+									int64 *lo, int64 *hi);
+
 /* range.c: the same of an int8range that is no argument. */
 extern bool roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi);
 

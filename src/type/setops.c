@@ -48,7 +48,10 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
 	int64		lo;
 	int64		hi;
 
-	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	if (op == R64_OR)
+		roaring64_filled_bounds(fcinfo, 1, &lo, &hi);
+	else
+		(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
 	return roaring64_datum(r64_combine_range(op, a, lo, hi));
 }
 

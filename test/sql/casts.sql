@@ -155,3 +155,8 @@ SELECT castsource::regtype AS source, casttarget::regtype AS target,
 FROM pg_cast
 WHERE 'roaring64'::regtype IN (castsource, casttarget)
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
+
+-- a range without a bound that cannot be meant
+SELECT int8range(1, NULL)::roaring64;
+SELECT '{1}'::roaring64 | int8range(NULL, 5);
+SELECT int8range(9223372036854775800, NULL)::roaring64 & int8range(NULL, 9223372036854775803) AS fits;

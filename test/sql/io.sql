@@ -227,3 +227,8 @@ SELECT s @> 5 AS has, s - 5 = (SELECT array_agg((1279929600000 + i * 37) << 22 |
 FROM stored;
 SELECT typstorage, typalign, typlen, typcategory, typbyval
 FROM pg_type WHERE oid = 'roaring64'::regtype;
+
+-- bytes in the 32-bit format, of the same set with what they lack before them
+SELECT substring('{1,2,70000}'::roaring64::bytea FROM 13)::roaring64;
+SELECT roaring64_check(substring('{1,2,70000}'::roaring64::bytea FROM 13));
+SELECT ('\x010000000000000000000000'::bytea || substring('{1,2,70000}'::roaring64::bytea FROM 13))::roaring64;

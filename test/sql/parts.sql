@@ -166,3 +166,7 @@ FROM (SELECT n, s, count(*) AS times
 	  FROM unnest(ARRAY[3, 7]) AS n, generate_series(1, 12000) AS seed,
 		   roaring64_sample('{-9000000000000000000,-5,-4,0,1,65535,65536,4294967296,4294967297,9000000000000000000}', n, seed) AS s
 	  GROUP BY n, s) AS t GROUP BY n ORDER BY n;
+
+-- the element that cannot be shifted
+SELECT roaring64_shift('{1,9223372036854775800}', 8);
+SELECT roaring64_shift('{-9223372036854775800,5}', -9);
