@@ -58,22 +58,65 @@ WHERE name <> 'dense'
 ORDER BY a;
 
 /*
- * The union of many sets.  The answers are those of the first few.
+ * Few different ids, each many times, in random order.
+ */
+INSERT INTO statements (workload, data, system, query)
+SELECT 'count few distinct ids', 'at random', system,
+	format('SELECT %s FROM (SELECT abs(hashint8(i)) %% %s::bigint AS id'
+		' FROM generate_series(1::bigint, 4 * %s) i) s',
+		expression, :stream / 8, :stream)
+FROM (VALUES
+	('roaring64', 'roaring64_count_distinct(id)'),
+	('floor', 'count(id)'),
+	('peer', 'rb64_cardinality(rb64_build_agg(id))'),
+	('rows', 'count(DISTINCT id)'))
+	w (system, expression);
+
+/*
+ * Many sets into one.  The answers are those of the first few.
  */
 INSERT INTO statements (workload, data, system, query, check_query, scale)
-SELECT 'union of many sets', name, w.system,
-	format('SELECT %s FROM %I', w.expression, name || w.suffix),
-	format('SELECT %s FROM %I WHERE set <= %s', w.check_expression, name || w.suffix, few),
+SELECT o.workload, name, w.system,
+	format('SELECT %s FROM %I', replace(w.expression, 'OP', o.op), name || w.suffix),
+	format('SELECT %s FROM %I WHERE set <= %s', replace(w.check_expression, 'OP', o.op),
+		name || w.suffix, few),
 	CASE WHEN w.system IN ('array', 'rows') THEN part ELSE 1 END
-FROM collections, LATERAL (VALUES
-	('roaring64', '_roaring64', 'octet_length(roaring64_or_agg(s)::bytea)',
-		'roaring64_cardinality(roaring64_or_agg(s))'),
+FROM collections,
+	(VALUES ('union of many sets', 'or'), ('intersection of many sets', 'and'),
+		('symmetric difference of many sets', 'xor')) o (workload, op),
+	LATERAL (VALUES
+	('roaring64', '_roaring64', 'octet_length(roaring64_OP_agg(s)::bytea)',
+		'roaring64_cardinality(roaring64_OP_agg(s))'),
 	('floor', '_roaring64', 'count(get_byte(s::bytea, 0))', 'count(*)'),
-	('peer', '_peer', 'octet_length(rb64_or_agg(s)::bytea)',
-		'rb64_cardinality(rb64_or_agg(s))'),
+	('peer', '_peer', 'octet_length(rb64_OP_agg(s)::bytea)',
+		'rb64_cardinality(rb64_OP_agg(s))'),
 	('peer_floor', '_peer', 'count(get_byte(s::bytea, 0))', 'count(*)'),
 	('rows', '_rows', 'count(DISTINCT id)', 'count(DISTINCT id)'))
 	w (system, suffix, expression, check_expression)
+WHERE w.system <> 'rows' OR o.op = 'or'
+ORDER BY o.op DESC, name DESC;
+
+INSERT INTO statements (workload, data, system, query)
+SELECT 'union of many sets, counted', name, w.system,
+	format('SELECT %s FROM %I', w.expression, name || w.suffix)
+FROM collections, LATERAL (VALUES
+	('roaring64', '_roaring64', 'roaring64_or_cardinality_agg(s)'),
+	('floor', '_roaring64', 'count(get_byte(s::bytea, 0))'),
+	('peer', '_peer', 'rb64_or_cardinality_agg(s)'),
+	('peer_floor', '_peer', 'count(get_byte(s::bytea, 0))'))
+	w (system, suffix, expression)
+ORDER BY name DESC;
+
+-- A total so far for each of the first few sets.
+INSERT INTO statements (workload, data, system, query)
+SELECT 'running union', name, w.system,
+	format('SELECT sum(%s) FROM (SELECT %s AS s FROM %I WHERE set <= 200 WINDOW w AS (ORDER BY set)) t',
+		w.result, w.expression, name || w.suffix)
+FROM collections, LATERAL (VALUES
+	('roaring64', '_roaring64', 'roaring64_cardinality(s)', 'roaring64_or_agg(s) OVER w'),
+	('floor', '_roaring64', 's', 'count(s) OVER w'),
+	('peer', '_peer', 'rb64_cardinality(s)', 'rb64_or_agg(s) OVER w'))
+	w (system, suffix, result, expression)
 ORDER BY name DESC;
 
 INSERT INTO statements (workload, data, system, query, scale)
