@@ -30,7 +30,8 @@ MODULE_big = roaring64
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/roaring64.control)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
-	operators functions aggregates gin planner dedup delay migrate)
+	operators functions aggregates gin planner dedup delay migrate_text \
+	migrate_check migrate_steps migrate)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
 DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*--*.sql)))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
@@ -179,7 +180,6 @@ valgrind: install-deps
 bench:
 	@$(top)/test/bench/run $(BENCH_ARGS)
 	@$(top)/test/bench/dedup $(filter --quick,$(BENCH_ARGS))
-	@$(top)/test/bench/migrate $(filter --quick,$(BENCH_ARGS))
 
 dist:
 	@$(top)/tools/dist

@@ -12,7 +12,7 @@ CREATE TEMP VIEW members AS
 	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
 CREATE TEMP VIEW functions AS
-	SELECT p.*, 'regclass'::regtype = ANY (array_append(proargtypes::oid[], prorettype))
+	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(proargtypes::oid[], prorettype)
 			OR prorettype = 'trigger'::regtype AS on_tables
 	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS

@@ -223,9 +223,8 @@ sub try_helpers
 	$failed += try_with_more($what, $error, "$name, migration", $migrate, $facts, $all_facts);
 	$failed += try_with_more($what, $error, "$name, migration, verify", q{SELECT * FROM roaring64_migrate_verify('users')}, $facts, $all_facts);
 	is(value(q{SELECT count(*) FROM roaring64_migrate_verify('users')}), '0', "$name, migration: no difference");
-	$failed += try_with_more($what, $error, "$name, migration, finish", q{CALL roaring64_migrate_finish('users')}, $facts, $all_facts);
-	$failed += try_with_more($what, $error, "$name, migration, undo", q{CALL roaring64_migrate_undo('users')}, $facts, $all_facts);
-	is(value(q{SELECT relkind, to_regclass('users') IS NULL FROM pg_class WHERE oid = 'facts'::regclass}), 'r|t', "$name, migration: undone");
+	$failed += try_with_more($what, $error, "$name, migration, cancel", q{CALL roaring64_migrate_cancel('facts', 'users')}, $facts, $all_facts);
+	is(value(q{SELECT to_regclass('users') IS NULL}), 't', "$name, migration: taken back");
 	value(q{
 		DROP INDEX made; DELETE FROM found WHERE s @> 8::bigint AND NOT s @> 7::bigint; VACUUM found;
 		SELECT roaring64_dedup_forget('seen', 'l', array_agg(e)) FROM roaring64_elements(get('wide1')) e;

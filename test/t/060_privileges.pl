@@ -268,16 +268,13 @@ my @calls = (
 	q{CALL ext.roaring64_migrate('app.facts', 'sets')},
 	q{SELECT * FROM ext.roaring64_migrate_verify('app.sets')},
 	q{CALL ext.roaring64_migrate_finish('app.sets')},
-	q{INSERT INTO app.facts VALUES (3, 6000, true), (78, 1, false); UPDATE app.facts SET done = false WHERE id OPERATOR(pg_catalog.=) 6000;
-	  UPDATE app.facts SET who = 4 WHERE id OPERATOR(pg_catalog.=) 6000; DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 40},
-	q{CALL ext.roaring64_migrate_undo('app.sets')},
 	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL, PRIMARY KEY (who, id, at));
-	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false);
-	  ALTER TABLE app.dated DROP CONSTRAINT dated_pkey, ADD UNIQUE (who, id)},
-	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', drop_columns => '{done}', period_column => 'at')},
-	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); SELECT * FROM ext.roaring64_migrate_verify('app.months')},
-	q{CALL ext.roaring64_migrate_finish('app.months'); INSERT INTO app.dated VALUES (6, 6, '2031-01-01', true)},
-	q{CALL ext.roaring64_migrate_drop_old('app.months')},
+	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false)},
+	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at', dry_run => true)},
+	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
+	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done; SELECT * FROM ext.roaring64_migrate_verify('app.months')},
+	q{TRUNCATE app.dated; SELECT * FROM ext.roaring64_migrate_verify('app.months')},
+	q{CALL ext.roaring64_migrate_cancel('app.dated', 'months')},
 
 	# nothing of the type itself looks for names
 	q{CREATE TABLE app.s (k int, s ext.roaring64); INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint
@@ -293,8 +290,8 @@ for my $call (@calls)
 # what was done under it is what should have been done
 is($node->safe_psql('base', q{SET search_path = app, ext;
 	SELECT roaring64_dedup_export('c', 'k'), roaring64_dedup_export('c', 'x'), (SELECT count(*) FROM mail),
-		(SELECT count(*) FROM facts), (SELECT count(*) FROM months)}),
-	'{1,2,3,4,5,6,7,50,51,52,53,70,71,80,100,101}|{1,2}|2|963|5', 'and did the right thing');
+		(SELECT count(*) FROM facts), (SELECT sum(roaring64_cardinality("all")) FROM sets)}),
+	'{1,2,3,4,5,6,7,50,51,52,53,70,71,80,100,101}|{1,2}|2|982|982', 'and did the right thing');
 
 # the writers of others, with the traps in their way
 ($out, $err) = run_as('worker', "$path INSERT INTO app.facts VALUES (9, 9000, true)");

@@ -1,0 +1,222 @@
+# 026_migrate_kill.pl
+#	  Migrations that are killed, cancelled and kept waiting, under writers.
+#
+# Five writers change two tables, one of them partitioned in such a way that
+# one fact may have several rows, at three isolation levels: upserts, MERGE,
+# rows that move to other keys and partitions, savepoints taken back, writes to
+# partitions by their own names, TRUNCATE.  Both are migrated meanwhile; at no
+# particular moment the migration's backend is killed with kill -9, cancelled,
+# or terminated, or finds a lock that it does not get.  Then it is called again,
+# and when it is in step, plain SQL over the rows must give the same sets.
+#
+# $ROARING64_TEST_KILLS says how often; 3 if not given.
+
+use strict;
+use warnings FATAL => 'all';
+
+use IPC::Run;
+use Time::HiRes qw(usleep time);
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $kills = $ENV{ROARING64_TEST_KILLS} // 3;
+my $seed = $ENV{ROARING64_TEST_SEED} // int(time);
+note "ROARING64_TEST_SEED=$seed";
+srand $seed;
+
+my $node = PostgreSQL::Test::Cluster->new('migrate');
+$node->init;
+# A writer finds a deadlock after the migration has given up waiting.
+$node->append_conf('postgresql.conf', "restart_after_crash = on\ndeadlock_timeout = 300ms\n");
+$node->start;
+
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION roaring64;
+	CREATE TABLE parent (key int PRIMARY KEY);
+	INSERT INTO parent SELECT generate_series(1, 40);
+	CREATE TABLE facts (key int REFERENCES parent ON DELETE CASCADE, id bigint, mark boolean NOT NULL, note text,
+		PRIMARY KEY (key, id)) WITH (fillfactor = 60);
+	CREATE TABLE events (key text, id int, at int, mark boolean, PRIMARY KEY (key, id, at)) PARTITION BY RANGE (at);
+	CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (0) TO (10);
+	CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM (10) TO (20);
+	CREATE TABLE events_3 PARTITION OF events FOR VALUES FROM (20) TO (30) PARTITION BY RANGE (at);
+	CREATE TABLE events_3a PARTITION OF events_3 DEFAULT;
+
+	CREATE PROCEDURE fill() LANGUAGE sql AS $$
+		INSERT INTO facts SELECT k, i, (k + i) % 2 = 0, 'x' FROM generate_series(1, 2000) AS i, generate_series(1, 30) AS k
+			ON CONFLICT DO NOTHING;
+		INSERT INTO events SELECT k, i, (i + k) % 30, i % 3 = 0 FROM generate_series(1, 1000) AS i, generate_series(1, 20) AS k
+			ON CONFLICT DO NOTHING;
+	$$;
+
+	CREATE FUNCTION change() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		k int := 1 + floor(random() * 35);
+		other int := 1 + floor(random() * 35);
+		i int := 1 + floor(random() * 2100);
+		here int := floor(random() * 30);
+	BEGIN
+		CASE floor(random() * 17)
+		WHEN 0 THEN INSERT INTO facts VALUES (k, i, true) ON CONFLICT (key, id) DO UPDATE SET mark = NOT facts.mark;
+		WHEN 1 THEN INSERT INTO facts SELECT k, j, j % 2 = 0 FROM generate_series(i, i + 30) AS j ON CONFLICT DO NOTHING;
+		WHEN 2 THEN UPDATE facts SET mark = NOT mark WHERE key = k AND id BETWEEN i AND i + 10;
+		WHEN 3 THEN DELETE FROM facts WHERE key = k AND id BETWEEN i AND i + 3;
+		WHEN 4 THEN UPDATE facts SET key = other WHERE key = k AND id BETWEEN i AND i + 1;
+		WHEN 5 THEN UPDATE facts SET id = id + 5000 WHERE key = k AND id = i;
+		WHEN 6 THEN UPDATE facts SET note = note || 'x' WHERE key BETWEEN k AND k + 5 AND id BETWEEN i AND i + 20;
+		WHEN 7 THEN
+			BEGIN
+				DELETE FROM facts WHERE key = k;
+				UPDATE events SET mark = NOT mark WHERE key = k::text AND id = i;
+				RAISE EXCEPTION 'taken back';
+			EXCEPTION WHEN raise_exception THEN
+				UPDATE facts SET mark = true WHERE key = k AND id = i;
+			END;
+		WHEN 8 THEN
+			IF current_setting('server_version_num')::int >= 150000 THEN
+				EXECUTE 'MERGE INTO facts USING generate_series($2, $2 + 8) AS s (id) ON key = $1 AND facts.id = s.id
+					WHEN MATCHED AND mark THEN DELETE WHEN MATCHED THEN UPDATE SET mark = true
+					WHEN NOT MATCHED THEN INSERT VALUES ($1, s.id, false)' USING k, i;
+			END IF;
+		WHEN 9 THEN INSERT INTO facts SELECT j, i, false FROM generate_series(1, 35) AS j ON CONFLICT DO NOTHING;
+		WHEN 10 THEN INSERT INTO events VALUES (k, i % 1100, here, true) ON CONFLICT (key, id, at) DO UPDATE SET mark = NOT events.mark;
+		WHEN 11 THEN INSERT INTO events_2 VALUES (k, i % 1100, 10 + here % 10, NULL) ON CONFLICT DO NOTHING;
+		WHEN 12 THEN UPDATE events SET at = here WHERE key = k::text AND id BETWEEN i % 1100 AND i % 1100 + 3;
+		WHEN 13 THEN DELETE FROM events_1 WHERE key = k::text AND id % 7 = here % 7;
+		WHEN 14 THEN DELETE FROM events_3 WHERE key = k::text AND id BETWEEN i % 1100 AND i % 1100 + 20;
+		WHEN 15 THEN UPDATE events_2 SET mark = NOT mark WHERE key = k::text AND id BETWEEN i % 1100 AND i % 1100 + 9;
+		ELSE
+			IF random() < 0.03 THEN
+				CASE here % 4
+				WHEN 0 THEN TRUNCATE facts;
+				WHEN 1 THEN TRUNCATE events_2;
+				WHEN 2 THEN TRUNCATE events;
+				ELSE DELETE FROM parent WHERE key = k; INSERT INTO parent VALUES (k);
+				END CASE;
+				CALL fill();
+			END IF;
+		END CASE;
+	EXCEPTION WHEN serialization_failure OR deadlock_detected OR unique_violation OR foreign_key_violation OR feature_not_supported THEN
+		NULL;
+	END
+	$$;
+	CALL fill();
+});
+
+my $dir = $PostgreSQL::Test::Utils::tmp_check;
+my $script = "\\set two random(1, 2)\n" . join '', map {
+	($_ == 1 ? '\\if' : '\\elif')
+	  . " :client_id % 3 = $_\nBEGIN ISOLATION LEVEL "
+	  . ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')[$_]
+	  . ";\nSELECT change();\n\\if :two = 1\nSELECT change();\n\\endif\nEND;\n"
+} 1, 2, 0;
+$script .= "\\endif\n";
+append_to_file("$dir/change.sql", $script);
+
+sub value
+{
+	my ($query) = @_;
+	return $node->safe_psql('postgres', $query);
+}
+
+sub start_program
+{
+	my ($name, @command) = @_;
+
+	return IPC::Run::start(\@command, '<', '/dev/null', '>', "$dir/$name.out", '2>', "$dir/$name.err");
+}
+
+my %migrate = (
+	sets => q{CALL roaring64_migrate('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 4000)},
+	lists => q{CALL roaring64_migrate('events', 'lists', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 2000)});
+my %source = (sets => 'facts', lists => 'events');
+
+# How many keys have other sets than plain SQL gives, in one snapshot.
+sub differences
+{
+	my ($target) = @_;
+	my $expected = "SELECT key, array_agg(DISTINCT id::bigint ORDER BY id::bigint) AS members,
+			coalesce(array_agg(DISTINCT id::bigint ORDER BY id::bigint) FILTER (WHERE mark), '{}') AS marked
+		FROM $source{$target} GROUP BY key";
+	my $found = "SELECT key, members::bigint[], marked::bigint[] FROM $target WHERE NOT roaring64_is_empty(members | marked)";
+	return value("SELECT count(*) FROM (($expected EXCEPT $found) UNION ALL ($found EXCEPT $expected)) AS d");
+}
+
+my @ways = ('kill -9', 'pg_cancel_backend', 'lock', 'pg_terminate_backend');
+my $worst = 0;
+my %states;
+for my $n (0 .. $kills - 1)
+{
+	my $way = $ways[ $n % @ways ];
+	my $target = $n % 3 == 2 || $way eq 'lock' ? 'sets' : (keys %migrate)[ rand 2 ];
+	my $writers = start_program('writers', 'pgbench', '-n', '-c', '5', '-j', '2', '-T', '600', '-l', "--log-prefix=$dir/latency$n",
+		'--random-seed', $seed + $n, '-f', "$dir/change.sql", '-d', $node->connstr('postgres'));
+	usleep 200_000;
+
+	my $holder;
+	if ($way eq 'lock')
+	{
+		# a writer that goes on and on, and a migration that does not wait
+		$holder = start_program('holder', 'psql', '-X', '-d', $node->connstr('postgres'), '-c',
+			'BEGIN; UPDATE facts SET mark = mark WHERE key = 1 AND id < 3; SELECT pg_sleep(2.5); COMMIT');
+		usleep 200_000;
+	}
+	my $call = start_program('call', 'psql', '-X', '-d', $node->connstr('postgres'),
+		$way eq 'lock' && $n % 8 < 4 ? ('-c', "SET lock_timeout = '200ms'") : (),
+		'-c', "SET application_name = 'copier'", '-c', $migrate{$target});
+	usleep 20_000 + rand 1_500_000;
+	$states{ value(qq{SELECT coalesce((xpath('//state/text()',
+		query_to_xml('SELECT state FROM ${target}_migration', true, true, '')))[1]::text, 'none')
+		WHERE to_regclass('${target}_migration') IS NOT NULL}) || 'none' }++;
+	my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'copier'});
+	my $log = -s $node->logfile;
+	if ($way eq 'kill -9' && $pid ne '')
+	{
+		kill 'KILL', $pid;
+		$node->wait_for_log(qr/database system is ready to accept connections/, $log);
+	}
+	elsif ($way =~ /^pg/ && $pid ne '')
+	{
+		value("SELECT $way($pid)");
+	}
+	$call->finish;
+	$holder->finish if defined $holder;
+	if ($way eq 'kill -9')
+	{
+		$writers->kill_kill(grace => 1);
+		$writers = start_program('writers', 'pgbench', '-n', '-c', '5', '-j', '2', '-T', '600', '-l', "--log-prefix=$dir/latency$n-again",
+			'--random-seed', $seed + 1000 + $n, '-f', "$dir/change.sql", '-d', $node->connstr('postgres'));
+	}
+
+	# once more, both of them, to the end
+	for my $t (sort keys %migrate)
+	{
+		my ($status, $out, $err) = $node->psql('postgres', $migrate{$t});
+
+		is($status, 0, "$n, $way: $t is in step") or diag $err;
+		is(differences($t), 0, "$n, $way: $t is what SQL makes of the rows") for 1 .. 3;
+		is(value("SELECT count(*) FROM roaring64_migrate_verify('$t')"), 0, "$n, $way: so does verify say of $t");
+	}
+	is($writers->pumpable ? 'on' : 'off', 'on', "$n, $way: the writers go on");
+	$writers->kill_kill(grace => 1);
+	is(differences($_), 0, "$n, $way: $_ still is") for sort keys %migrate;
+	value("CALL roaring64_migrate_cancel('$source{$_}', '$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
+	for my $file (glob "$dir/latency$n*")
+	{
+		for (split /\n/, slurp_file($file))
+		{
+			my $took = (split)[2] // '';
+			$worst = $took if $took =~ /^\d+$/ && $took > $worst;
+		}
+	}
+}
+diag(sprintf '%d interruptions, in state %s; the slowest of the writers\' transactions took %.1f s',
+	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $worst / 1e6);
+cmp_ok($worst, '<', 10e6, 'no writer waited for long');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
+
+$node->stop;
+done_testing();
