@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * claim.c
- *	  Claiming ids: one, a batch, and a batch by who owns the key.
+ *	  Claiming one id, and whether one is remembered.
  *
- * A claim looks first, so that a duplicate writes nothing.  Then it inserts
- * its row, where it meets all who have claimed the id and are not folded yet,
- * waiting for those that have not ended.  Then it looks into the chunks
- * again, for those that were folded between the two; if it finds the id
- * there, it takes its row back.
+ * The second look, after the insertion, finds the row of the chunk as it was
+ * nearly always.  The same stored bytes are the same set, and those of a set out
+ * of line are a pointer, as such a value is never changed in place; so it costs
+ * no look into the set.
  *
- * The rows of a batch are inserted in the order of the ids, so that two
- * batches meet at the lowest id that they share and one of them waits there
- * without holding what the other wants.
+ * A transaction whose snapshot is older than the second look must not learn of
+ * what was claimed since, nor claim it again.  It gets the error that it would
+ * get from updating a row that has changed since.
  *
  * src/dedup/claim.c
  *
@@ -19,104 +18,156 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
+#include "type/roaring64.h"
 
-/* An id of a batch and where it comes first. */
-typedef struct BatchId
+/* See dedup.h. */
+bool
+dedup_holds(Datum members, int64 place)
 {
-	int64		id;
-	int			first;
-} BatchId;
+	ToastSource source;
+	r64_set		set;
 
-/* A batch: the ids as given, and each once. */
-typedef struct Batch
-{
-	int64	   *given;
-	int			ngiven;
-	int64	   *ids;			/* sorted, each once */
-	int		   *first;			/* where it comes first in given */
-	int			n;
-	DedupAnswer *answers;		/* of ids */
-} Batch;
-
-/*
- * n moments, one microsecond apart, in which this session has claimed
- * nothing yet: the order of claims is the order of these.
- */
-static TimestampTz
-moments(int n)
-{
-	static TimestampTz next = 0;
-	TimestampTz first = Max(GetCurrentTimestamp(), next);
-
-	next = first + n;
-	return first;
+	if (roaring64_toast_source(members, &source))
+		return r64_source_contains(&source.source, place);
+	set = DatumGetRoaring64(members);
+	return r64_contains(&set, place);
 }
 
-/* Deletes the claims of some ids; returns how many there were. */
-int64
-dedup_undo_claims(DedupSet *set, Datum key, const int64 *ids, int n)
+/* See dedup.h. */
+bool
+dedup_same_datum(Datum a, Datum b)
 {
-	int64		count = 0;
+	struct varlena *x = (struct varlena *) DatumGetPointer(a);
+	struct varlena *y = (struct varlena *) DatumGetPointer(b);
 
-	for (int i = 0; i < n; i++)
+	return VARSIZE_ANY(x) == VARSIZE_ANY(y) &&
+		memcmp(x, y, VARSIZE_ANY(x)) == 0;
+}
+
+/* See dedup.h. */
+void
+dedup_serialization_failure(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access due to concurrent update"),
+			 errdetail("The id was claimed after the transaction began."),
+			 errhint("Retry the transaction.")));
+}
+
+/* The set, or NULL for a claim, in a row that a look has found. */
+static Datum
+found_set(SPITupleTable *rows, uint64 i, bool *isnull)
+{
+	return SPI_getbinval(rows->vals[i], rows->tupdesc, 1, isnull);
+}
+
+/* Whether one of the rows is of the id. */
+static bool
+is_among(SPITupleTable *rows, uint64 n, int64 place)
+{
+	for (uint64 i = 0; i < n; i++)
 	{
-		Datum		values[2] = {key, Int64GetDatum(ids[i])};
+		bool		isnull;
+		Datum		members = found_set(rows, i, &isnull);
 
-		CHECK_FOR_INTERRUPTS();
-		count += state_run(&set->owner, DEDUP_UNDO, SPI_OK_DELETE, values,
-						   NULL);
+		if (isnull || dedup_holds(members, place))
+			return true;
 	}
-	return count;
+	return false;
+}
+
+static bool
+are_same(SPITupleTable *a, uint64 na, SPITupleTable *b, uint64 nb)
+{
+	bool		isnull;
+
+	if (na != nb)
+		return false;
+	for (uint64 i = 0; i < na; i++)
+	{
+		if (!dedup_same_datum(found_set(a, i, &isnull),
+							  found_set(b, i, &isnull)))
+			return false;
+	}
+	return true;
+}
+
+/* Whether ids that are not remembered may have been: of a set that ascends. */
+static bool
+is_too_old(DedupSet *set, Datum key, int64 id,
+		   uint64 (*run) (DedupSet *, DedupStatement, Datum *))
+{
+	bool		isnull;
+
+	return set->ascending && run(set, DEDUP_FORGOTTEN, &key) > 0 &&
+		id <= DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
+										  SPI_tuptable->tupdesc, 1, &isnull));
+}
+
+static void
+undo(DedupSet *set, Datum key, int64 id)
+{
+	Datum		values[2] = {key, roaring64_bigint_array(&id, 1)};
+
+	if (IsolationUsesXactSnapshot())
+		dedup_serialization_failure();
+	dedup_run(set, DEDUP_UNDO, values);
 }
 
 /* See dedup.h. */
 DedupAnswer
-dedup_claim(DedupSet *set, Datum key, int64 id)
+dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 {
-	Datum		values[3] = {key, Int64GetDatum(id)};
-	DedupAnswer answer = dedup_look(set, key, id);
+	int64		place = dedup_place(set, id);
+	Datum		look[3] = {
+		key, Int64GetDatum(dedup_chunk(set, place)), Int64GetDatum(id)
+	};
+	Datum		claim[3] = {
+		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
+	};
+	SPITupleTable *before;
+	uint64		nbefore;
+	uint64		n;
+	DedupAnswer answer;
 
-	if (answer != DEDUP_NEW)
+	dedup_check_key(key);
+	dedup_check_isolation(set);
+	nbefore = dedup_run(set, DEDUP_LOOK, look);
+	before = SPI_tuptable;
+	if (is_among(before, nbefore, place))
+		return DEDUP_DUPLICATE;
+	if (is_too_old(set, key, id, dedup_run))
+		return DEDUP_TOO_OLD;
+	if (set->owned)
+	{
+		dedup_claim_owned(set, funcid, key, &id, 1, &answer);
 		return answer;
-
-	dedup_lock(set, key, DEDUP_LOCK_CLAIM);
-	values[2] = TimestampTzGetDatum(moments(1));
-	if (state_run(&set->owner, DEDUP_CLAIM, SPI_OK_INSERT, values, NULL) == 0)
+	}
+	if (dedup_run(set, DEDUP_CLAIM, claim) == 0)
 		return DEDUP_DUPLICATE;
 
-	answer = dedup_look_again(set, key, id);
-	if (answer != DEDUP_NEW)
-		dedup_undo_claims(set, key, &id, 1);
+	n = dedup_run_latest(set, DEDUP_LOOK_AGAIN, look);
+	if (!are_same(before, nbefore, SPI_tuptable, n) &&
+		is_among(SPI_tuptable, n, place))
+		answer = DEDUP_DUPLICATE;
+	else if (is_too_old(set, key, id, dedup_run_latest))
+		answer = DEDUP_TOO_OLD;
 	else
-		dedup_fold_now_and_then(set, 1);
+		return DEDUP_NEW;
+	undo(set, key, id);
 	return answer;
 }
 
-/* Whether the id is a duplicate, if that can be told without SPI. */
-static bool
-is_known_duplicate(FunctionCallInfo fcinfo)
-{
-	DedupSet   *set;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return false;
-	set = dedup_known(PG_GETARG_OID(0));
-	return set != NULL &&
-		dedup_is_duplicate(set, dedup_key(fcinfo), PG_GETARG_INT64(2));
-}
-
 /*
- * roaring64_dedup_claim(regclass, key text, id bigint) returns boolean: true
- * if the id is new, and is remembered from now on if the transaction commits;
- * false if it is a duplicate; NULL if it is older than what the set
- * remembers.  Waits for another transaction that has claimed the same id.
+ * roaring64_dedup_claim(regclass, key text, id bigint) returns boolean: claims
+ * an id; true if it is new, NULL if it is too old to tell.
  */
 PG_FUNCTION_INFO_V1(roaring64_dedup_claim);
 Datum
@@ -124,12 +175,13 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 {
 	DedupAnswer answer;
 
-	dedup_not_null(fcinfo, 2, "id");
 	dedup_writable("roaring64_dedup_claim()");
-	if (is_known_duplicate(fcinfo))
-		PG_RETURN_BOOL(false);
-	dedup_connect();
-	answer = dedup_claim(dedup_open(fcinfo), dedup_key(fcinfo),
+	dedup_not_null(fcinfo, 0, "dedup set");
+	dedup_not_null(fcinfo, 1, "key");
+	dedup_not_null(fcinfo, 2, "id");
+	SPI_connect();
+	answer = dedup_claim(dedup_open(PG_GETARG_OID(0)), fcinfo->flinfo->fn_oid,
+						 PointerGetDatum(PG_GETARG_TEXT_PP(1)),
 						 PG_GETARG_INT64(2));
 	SPI_finish();
 	if (answer == DEDUP_TOO_OLD)
@@ -137,208 +189,35 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(answer == DEDUP_NEW);
 }
 
-static int
-compare_batch_ids(const void *a, const void *b)
-{
-	const BatchId *x = a;
-	const BatchId *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->first - y->first;
-}
-
-/* Sorts a batch, and takes every id once. */
-static void
-sort_batch(Batch *batch)
-{
-	int			n = batch->ngiven;
-	BatchId    *sorted = MemoryContextAllocHuge(CurrentMemoryContext,
-												sizeof(BatchId) * Max(n, 1));
-
-	for (int i = 0; i < n; i++)
-		sorted[i] = (BatchId) {batch->given[i], i};
-	qsort(sorted, n, sizeof(BatchId), compare_batch_ids);
-
-	batch->ids = palloc(sizeof(int64) * n);
-	batch->first = palloc(sizeof(int) * n);
-	batch->answers = palloc(sizeof(DedupAnswer) * n);
-	batch->n = 0;
-	for (int i = 0; i < n; i++)
-	{
-		if (i > 0 && sorted[i].id == sorted[i - 1].id)
-			continue;
-		batch->ids[batch->n] = sorted[i].id;
-		batch->first[batch->n++] = sorted[i].first;
-	}
-	pfree(sorted);
-}
-
-/* Keeps of the batch what is new. */
-static void
-keep_new(Batch *batch)
-{
-	int			n = 0;
-
-	for (int i = 0; i < batch->n; i++)
-	{
-		if (batch->answers[i] != DEDUP_NEW)
-			continue;
-		batch->ids[n] = batch->ids[i];
-		batch->first[n++] = batch->first[i];
-	}
-	batch->n = n;
-}
-
-/* What is left of the batch, in the order in which it was given. */
-static int64 *
-in_order(const Batch *batch)
-{
-	bool	   *is_new = palloc0(batch->ngiven);
-	int64	   *ids = palloc(sizeof(int64) * Max(batch->n, 1));
-	int			n = 0;
-
-	for (int i = 0; i < batch->n; i++)
-		is_new[batch->first[i]] = true;
-	for (int i = 0; i < batch->ngiven; i++)
-	{
-		if (is_new[i])
-			ids[n++] = batch->given[i];
-	}
-	pfree(is_new);
-	return ids;
-}
-
-/* The moments of the batch's claims: a timestamptz[]. */
-static Datum
-batch_moments(const Batch *batch)
-{
-	TimestampTz start = moments(batch->ngiven);
-	ArrayType  *array = roaring64_make_array(batch->n);
-	int64	   *values = ROARING64_ARRAY_DATA(array);
-
-	for (int i = 0; i < batch->n; i++)
-		values[i] = start + batch->first[i];
-	/* laid out as a bigint[] is */
-	array->elemtype = TIMESTAMPTZOID;
-	return roaring64_array_datum(array, batch->n);
-}
-
-/* Inserts the claims of a batch that is not empty; keeps what was inserted. */
-static void
-insert_claims(DedupSet *set, Datum key, Batch *batch)
-{
-	Datum		values[3] = {
-		key, roaring64_bigint_array(batch->ids, batch->n), batch_moments(batch)
-	};
-	uint64		inserted;
-
-	inserted = state_run(&set->owner, DEDUP_CLAIM_BATCH,
-						 SPI_OK_INSERT_RETURNING, values, NULL);
-	/* what comes back is in the order of the ids, as they went in */
-	for (int i = 0, row = 0; i < batch->n; i++)
-	{
-		bool		isnull;
-
-		batch->answers[i] = DEDUP_DUPLICATE;
-		if (row < inserted &&
-			batch->ids[i] == DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
-														 SPI_tuptable->tupdesc,
-														 1, &isnull)))
-		{
-			batch->answers[i] = DEDUP_NEW;
-			row++;
-		}
-	}
-	SPI_freetuptable(SPI_tuptable);
-	keep_new(batch);
-}
-
-/* Takes back the claims of ids that were found in the chunks after all. */
-static void
-undo_batch(DedupSet *set, Datum key, const Batch *batch)
-{
-	for (int i = 0; i < batch->n; i++)
-	{
-		if (batch->answers[i] != DEDUP_NEW)
-			dedup_undo_claims(set, key, &batch->ids[i], 1);
-	}
-}
-
-/* Claims a batch as dedup_claim does one id. */
-static void
-claim_batch(DedupSet *set, Datum key, Batch *batch)
-{
-	dedup_look_batch(set, key, batch->ids, batch->n, true, batch->answers);
-	keep_new(batch);
-	if (batch->n == 0)
-		return;
-
-	dedup_lock(set, key, DEDUP_LOCK_CLAIM);
-	insert_claims(set, key, batch);
-	dedup_look_batch(set, key, batch->ids, batch->n, false, batch->answers);
-	undo_batch(set, key, batch);
-	keep_new(batch);
-	dedup_fold_now_and_then(set, batch->n);
-}
-
 /*
- * Claims a batch straight into the chunks, alone with the key.  The key's
- * claims are folded first, so that all is remembered in the order in which it
- * was claimed.  A transaction that reads by an older snapshot does not see the
- * latest of them, so it has to look there too.
+ * roaring64_dedup_seen(regclass, key text, id bigint) returns boolean: whether
+ * the calling statement sees the id remembered; NULL if it is too old to tell.
  */
-static void
-claim_bulk(DedupSet *set, Datum key, Batch *batch)
+PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
+Datum
+roaring64_dedup_seen(PG_FUNCTION_ARGS)
 {
-	dedup_lock(set, key, DEDUP_LOCK_ALONE);
-	dedup_move_key(set, key);
-	dedup_look_batch(set, key, batch->ids, batch->n, true, batch->answers);
-	keep_new(batch);
-	if (batch->n > 0)
-		dedup_append(set, key, in_order(batch), batch->n);
-}
+	DedupSet   *set;
+	Datum		look[3];
+	int64		place;
+	bool		seen;
+	bool		too_old = false;
 
-/* Both functions below. */
-static Datum
-claim_array(FunctionCallInfo fcinfo, const char *name,
-			void (*claim) (DedupSet *, Datum, Batch *))
-{
-	MemoryContext context = CurrentMemoryContext;
-	Batch		batch;
-	Datum		result;
-
-	dedup_writable(name);
-	batch.given = dedup_batch(fcinfo, &batch.ngiven);
-	dedup_connect();
-	sort_batch(&batch);
-	claim(dedup_open(fcinfo), dedup_key(fcinfo), &batch);
-	MemoryContextSwitchTo(context);
-	result = roaring64_bigint_array(in_order(&batch), batch.n);
+	dedup_not_null(fcinfo, 0, "dedup set");
+	dedup_not_null(fcinfo, 1, "key");
+	dedup_not_null(fcinfo, 2, "id");
+	SPI_connect();
+	set = dedup_open(PG_GETARG_OID(0));
+	place = dedup_place(set, PG_GETARG_INT64(2));
+	look[0] = PointerGetDatum(PG_GETARG_TEXT_PP(1));
+	look[1] = Int64GetDatum(dedup_chunk(set, place));
+	look[2] = PG_GETARG_DATUM(2);
+	dedup_read(set, DEDUP_LOOK, look);
+	seen = is_among(SPI_tuptable, SPI_processed, place);
+	if (!seen)
+		too_old = is_too_old(set, look[0], PG_GETARG_INT64(2), dedup_read);
 	SPI_finish();
-	return result;
-}
-
-/*
- * roaring64_dedup_claim(regclass, key text, ids bigint[]) returns bigint[]:
- * claims the ids; gives those that are new, in the order of the array, each
- * once.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_claim_batch);
-Datum
-roaring64_dedup_claim_batch(PG_FUNCTION_ARGS)
-{
-	return claim_array(fcinfo, "roaring64_dedup_claim()", claim_batch);
-}
-
-/*
- * roaring64_dedup_claim_bulk(regclass, key text, ids bigint[]) returns
- * bigint[]: the same, while nobody else claims ids of the key.  Waits for
- * the transactions that have claimed some, and makes others wait.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_claim_bulk);
-Datum
-roaring64_dedup_claim_bulk(PG_FUNCTION_ARGS)
-{
-	return claim_array(fcinfo, "roaring64_dedup_claim_bulk()", claim_bulk);
+	if (too_old)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(seen);
 }

@@ -1,11 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * set.c
- *	  What a dedup set is: its options, its statements, its arguments.
+ *	  What a session knows of dedup sets, and their prepared statements.
  *
- * No statement names an object of the extension, which may be moved to
- * another schema while plans are kept: sets are taken out of the chunks and
- * put back as they are, and what is to be done with them is done here.
+ * One hash table for the session, by the OID of the set's first table.  When
+ * any table of a set or a schema changes, the set is marked stale, which can
+ * happen while one of its statements runs.  So it is freed only at the end of
+ * the transaction, and the next call makes another: statements name tables,
+ * and after a rename the old text would find nothing, or another table.
+ *
+ * No statement names an object of the extension, which may be moved to another
+ * schema.
  *
  * src/dedup/set.c
  *
@@ -14,363 +19,399 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
-#include "state/statement.h"
 #include "type/ids.h"
+#include "type/roaring64.h"
 
-/* What tells the tables of a set from others. */
-static const StateColumn set_columns[] = {
-	{"keys", REGCLASSOID}, {"claims", REGCLASSOID}, {"chunks", REGCLASSOID},
-	{"capacity", INT8OID}, {"remember", INTERVALOID},
-	{"generations", INT4OID}, {"layout", TEXTOID}, {"chunk_bits", INT4OID},
-	{"ascending", BOOLOID}, {"fold_after", INT4OID}
-};
-static const StateColumn keys_columns[] = {
-	{"key", TEXTOID}, {"generation", INT8OID}, {"ids", INT8OID},
-	{"started", TIMESTAMPTZOID}, {"forgotten", INT8OID},
-	{"highs", INT8ARRAYOID}
-};
-static const StateColumn claims_columns[] = {
-	{"key", TEXTOID}, {"id", INT8OID}, {"claimed_at", TIMESTAMPTZOID}
-};
-static const StateColumn chunks_columns[] = {
-	{"key", TEXTOID}, {"generation", INT8OID}, {"chunk", INT8OID},
-	{"ids", INT8OID}, {"members", InvalidOid}
-};
+typedef struct SetEntry
+{
+	Oid			relid;			/* the hash key */
+	DedupSet   *set;			/* NULL if it could not be made */
+} SetEntry;
 
-#define has_columns(relid, columns) \
-	state_has_columns(relid, columns, lengthof(columns))
+static HTAB *sets = NULL;
+static DedupSet *replaced = NULL;	/* by another, in this transaction */
+static bool any_stale = false;
+
+/*
+ * The statements.  %1, %2 and %3 stand for the tables of claims, chunks and
+ * windows.  What takes one id has one plan for all; that for many is made for
+ * each array, as it depends on how long that is.
+ *
+ * A batch goes in in the order of the array, which is sorted: two of them meet
+ * in the same order and never deadlock.
+ */
+typedef struct Statement
+{
+	const char *text;
+	int			nargs;
+	Oid			types[3];
+	int			cursor_options;
+	int			result;
+	const char *columns;		/* of rows: b for bigint, S for roaring64 */
+} Statement;
+
+static const Statement statements[DEDUP_STATEMENTS] = {
+	/* the sets that may have the id, and NULL for a claim of it */
+	[DEDUP_LOOK] = {
+		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) $2"
+		" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) $3",
+		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_GENERIC_PLAN,
+		SPI_OK_SELECT, "S"
+	},
+	[DEDUP_LOOK_AGAIN] = {
+		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) $2",
+		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "S"
+	},
+	[DEDUP_CLAIM] = {
+		"INSERT INTO %1 (key, id, claimed_at) VALUES ($1, $2, $3)"
+		" ON CONFLICT (key, id) DO NOTHING",
+		3, {TEXTOID, INT8OID, TIMESTAMPTZOID}, CURSOR_OPT_GENERIC_PLAN,
+		SPI_OK_INSERT, ""
+	},
+	[DEDUP_LOOK_MANY] = {
+		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) ANY ($2) ORDER BY chunk, generation",
+		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "bS"
+	},
+	[DEDUP_LOOK_CLAIMS] = {
+		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
+		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
+	},
+	/* claimed_at keeps the order of the array */
+	[DEDUP_CLAIM_MANY] = {
+		"INSERT INTO %1 (key, id, claimed_at) SELECT $1, i, t"
+		" FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, t)"
+		" ON CONFLICT (key, id) DO NOTHING RETURNING id",
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_INSERT_RETURNING, "b"
+	},
+	[DEDUP_UNDO] = {
+		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
+		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_DELETE, ""
+	},
+	[DEDUP_FORGOTTEN] = {
+		"SELECT forgotten FROM %3 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND forgotten IS NOT NULL",
+		1, {TEXTOID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "b"
+	}
+};
 
 static void
-not_a_set(Oid relid, const char *detail)
+table_changed(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS status;
+	SetEntry   *entry;
+
+	hash_seq_init(&status, sets);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		DedupSet   *set = entry->set;
+
+		if (set == NULL || set->stale)
+			continue;
+		for (int i = 0; i < DEDUP_TABLES; i++)
+		{
+			if (!OidIsValid(relid) || set->tables[i] == relid)
+				set->stale = any_stale = true;
+		}
+	}
+}
+
+static void
+schema_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	table_changed(arg, InvalidOid);
+}
+
+static void
+free_set(DedupSet *set)
+{
+	for (int i = 0; i < DEDUP_STATEMENTS; i++)
+	{
+		if (set->plans[i] != NULL)
+			SPI_freeplan(set->plans[i]);
+	}
+	MemoryContextDelete(set->context);
+}
+
+/* At the end of a transaction, when no statement runs, stale sets are freed. */
+static void
+free_stale(XactEvent event, void *arg)
+{
+	HASH_SEQ_STATUS status;
+	SetEntry   *entry;
+
+	if (!any_stale || (event != XACT_EVENT_COMMIT &&
+					   event != XACT_EVENT_ABORT &&
+					   event != XACT_EVENT_PREPARE))
+		return;
+	any_stale = false;
+	while (replaced != NULL)
+	{
+		DedupSet   *set = replaced;
+
+		replaced = set->next;
+		free_set(set);
+	}
+	hash_seq_init(&status, sets);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		if (entry->set != NULL && !entry->set->stale)
+			continue;
+		if (entry->set != NULL)
+			free_set(entry->set);
+		hash_search(sets, &entry->relid, HASH_REMOVE, NULL);
+	}
+}
+
+static void
+make_hash_table(void)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(Oid),
+		.entrysize = sizeof(SetEntry)
+	};
+
+	sets = hash_create("roaring64 dedup sets", 16, &control,
+					   HASH_ELEM | HASH_BLOBS);
+	CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
+	RegisterXactCallback(free_stale, NULL);
+}
+
+/* See dedup.h. */
+char *
+dedup_relation_name(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+	char	   *schema = get_namespace_name(get_rel_namespace(relid));
+
+	if (name == NULL || schema == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	return quote_qualified_identifier(schema, name);
+}
+
+static void
+not_a_set(Oid relid)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a dedup set", get_rel_name(relid)),
-			 errdetail("%s", detail),
+			 errmsg("\"%s\" is not a dedup set", dedup_relation_name(relid)),
 			 errhint("Name a table that roaring64_dedup_create has made.")));
 }
 
-/* Reports options that roaring64_dedup_create and _alter do not write. */
-static void
-wrong_options(Oid relid)
+/* Whether a table has a column of the type. */
+static bool
+has_column(Oid relid, const char *name, Oid type)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("invalid options of dedup set \"%s\"",
-					get_rel_name(relid)),
-			 errhint("Correct the row in that table, and change it with roaring64_dedup_alter only.")));
+	AttrNumber	attno = get_attnum(relid, name);
+
+	return attno != InvalidAttrNumber && get_atttype(relid, attno) == type;
 }
 
-/* Column n (from 1) of the row that SPI has read. */
+/* Column n (from 1) of the row of options; never NULL. */
 static Datum
-option(int n, bool *isnull)
+option(DedupSet *set, int n)
 {
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, n,
-						 isnull);
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0],
+									  SPI_tuptable->tupdesc, n, &isnull);
+
+	if (isnull)
+		not_a_set(set->relid);
+	return value;
 }
 
-/*
- * Reads the row of options, with what is committed by now.  A query that has
- * parallel workers may call this too, and cannot take the latest snapshot, but
- * can one for catalogs, which for other tables is always a new one.
- */
+/* Reads the row of options, with the snapshot of the calling statement. */
 static void
 read_options(DedupSet *set)
 {
-	StateOwner *owner = &set->owner;
-	StringInfoData query;
-	SPIPlanPtr	plan;
-	Datum		remember;
-	Datum		layout;
-	bool		isnull;
-	bool		no_layout;
+	static const char *const tables[] = {"claims", "chunks", "windows"};
+	static const char *const flags[] = {"ascending", "snowflake", "owned"};
+	Oid			schema = get_rel_namespace(set->relid);
+	AttrNumber	members;
 
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT keys, claims, chunks, capacity, remember,"
-					 " generations, layout, chunk_bits, ascending, fold_after"
-					 " FROM ONLY %s", state_relation(owner->relid));
-	plan = SPI_prepare(query.data, 0, NULL);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed for: %s", query.data);
-	if (SPI_execute_snapshot(plan, NULL, NULL, GetCatalogSnapshot(owner->relid),
-							 InvalidSnapshot, true, true, 2) != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_snapshot failed for: %s", query.data);
-	if (SPI_processed != 1)
-		not_a_set(owner->relid, "The table of a set has exactly one row.");
-
-	for (int i = 1; i < DEDUP_TABLES; i++)
-		owner->tables[i] = DatumGetObjectId(option(i, &isnull));
-	owner->ntables = DEDUP_TABLES;
-
-	set->generations = DatumGetInt32(option(6, &isnull));
-	layout = option(7, &no_layout);
-	set->chunk_bits = DatumGetInt32(option(8, &isnull));
-	if (no_layout || set->generations < DEDUP_MIN_GENERATIONS ||
-		set->generations > DEDUP_MAX_GENERATIONS ||
-		set->chunk_bits < DEDUP_MIN_CHUNK_BITS ||
-		set->chunk_bits > DEDUP_MAX_CHUNK_BITS)
-		wrong_options(owner->relid);
-	set->snowflake = strcmp(TextDatumGetCString(layout), "snowflake") == 0;
-	set->generation_ids = DatumGetInt64(option(4, &isnull));
-	set->by_count = !isnull;
-	if (set->by_count)
-		set->generation_ids /= set->generations;
-	if (set->by_count && set->generation_ids < 1)
-		wrong_options(owner->relid);
-	remember = option(5, &isnull);
-	set->by_time = !isnull;
-	if (set->by_time)
+	for (int i = 0; i < 3; i++)
 	{
-		remember = DirectFunctionCall2(interval_div, remember,
-									   Float8GetDatum(set->generations - 1));
-		set->generation_time = *DatumGetIntervalP(remember);
+		if (!has_column(set->relid, tables[i], TEXTOID) ||
+			!has_column(set->relid, flags[i], BOOLOID))
+			not_a_set(set->relid);
 	}
-	set->ascending = DatumGetBool(option(9, &isnull));
-	set->fold_after = DatumGetInt32(option(10, &isnull));
-	if (isnull || set->fold_after < 0)
-		set->fold_after = 0;
+	if (!has_column(set->relid, "chunk_bits", INT4OID))
+		not_a_set(set->relid);
+	if (SPI_execute(psprintf("SELECT claims, chunks, windows, ascending,"
+							 " snowflake, owned, chunk_bits FROM ONLY %s",
+							 dedup_relation_name(set->relid)),
+					true, 2) != SPI_OK_SELECT || SPI_processed != 1)
+		not_a_set(set->relid);
+	for (int i = 0; i < 3; i++)
+	{
+		char	   *name = TextDatumGetCString(option(set, i + 1));
+		Oid			relid = get_relname_relid(name, schema);
+
+		if (!OidIsValid(relid))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("table \"%s\" of dedup set \"%s\" does not exist",
+							name, get_rel_name(set->relid)),
+					 errdetail("It is looked for in the schema of the set."),
+					 errhint("If it was renamed, write its name into column \"%s\" of \"%s\".",
+							 tables[i], get_rel_name(set->relid))));
+		set->tables[DEDUP_CLAIMS + i] = relid;
+	}
+	set->ascending = DatumGetBool(option(set, 4));
+	set->snowflake = DatumGetBool(option(set, 5));
+	set->owned = DatumGetBool(option(set, 6));
+	set->chunk_bits = DatumGetInt32(option(set, 7));
+	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
+	if (set->chunk_bits < 0 || set->chunk_bits > 63 ||
+		members == InvalidAttrNumber ||
+		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
+		not_a_set(set->relid);
+	SPI_freetuptable(SPI_tuptable);
 }
 
-/* StateKind.resolve */
-static void
-resolve_set(StateOwner *owner)
+/* See dedup.h. */
+DedupSet *
+dedup_open(Oid relid)
 {
-	DedupSet   *set = (DedupSet *) owner;
+	SetEntry   *entry;
+	DedupSet   *set;
+	MemoryContext context;
+	bool		found;
 
-	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(owner->relid)))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dedup set with OID %u does not exist",
-						owner->relid)));
-	if (!has_columns(owner->relid, set_columns))
-		not_a_set(owner->relid, "It has not the columns of a set.");
-	read_options(set);
-	for (int i = 1; i < DEDUP_TABLES; i++)
+	if (sets == NULL)
+		make_hash_table();
+	entry = hash_search(sets, &relid, HASH_ENTER, &found);
+	if (!found)
+		entry->set = NULL;
+	set = entry->set;
+	if (set != NULL && !set->stale)
+		return set;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
+									ALLOCSET_SMALL_SIZES);
+	set = MemoryContextAllocZero(context, sizeof(DedupSet));
+	set->relid = set->tables[DEDUP_SET] = relid;
+	set->context = context;
+	if (entry->set != NULL)
 	{
-		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(owner->tables[i])))
-			not_a_set(owner->relid, "One of its tables does not exist.");
+		entry->set->next = replaced;
+		replaced = entry->set;
+		entry->set = NULL;
 	}
-	if (!has_columns(owner->tables[DEDUP_KEYS], keys_columns) ||
-		!has_columns(owner->tables[DEDUP_CLAIMS], claims_columns) ||
-		!has_columns(owner->tables[DEDUP_CHUNKS], chunks_columns))
-		not_a_set(owner->relid,
-				  "One of its tables has not the columns that it was made with.");
-	set->type = get_atttype(owner->tables[DEDUP_CHUNKS],
-							get_attnum(owner->tables[DEDUP_CHUNKS], "members"));
-	dedup_find_indexes(set);
+	any_stale = true;			/* for an entry that stays empty */
+	read_options(set);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	entry = hash_search(sets, &relid, HASH_ENTER, &found);
+	entry->set = set;
+	return set;
+}
+
+/* The text of a statement with the names of the tables. */
+static char *
+statement_text(DedupSet *set, DedupStatement n)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (const char *p = statements[n].text; *p != '\0'; p++)
+	{
+		if (*p == '%')
+			appendStringInfoString(&text,
+								   dedup_relation_name(set->tables[*++p - '0']));
+		else
+			appendStringInfoChar(&text, *p);
+	}
+	return text.data;
+}
+
+/* A statement of the set, prepared on first use. */
+static SPIPlanPtr
+get_plan(DedupSet *set, DedupStatement n)
+{
+	const Statement *statement = &statements[n];
+	SPIPlanPtr	plan = set->plans[n];
+
+	if (plan != NULL)
+		return plan;
+	plan = SPI_prepare_cursor(statement_text(set, n), statement->nargs,
+							  (Oid *) statement->types,
+							  statement->cursor_options);
+	if (plan == NULL || SPI_keepplan(plan) != 0)
+		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
+	return set->plans[n] = plan;
 }
 
 /*
- * The statements.  {k}, {c} and {m} stand for the tables of keys, claims and
- * chunks, other braces for an operator of pg_catalog.  The types of the
- * parameters are written before each: t text, b bigint, B bigint[], T
- * timestamptz, X timestamptz[], i interval, p tid, P tid[], x xid, S
- * roaring64.
- *
- * A batch of claims goes in in the order of the array, which is sorted: two
- * batches meet in the same order and never deadlock.
+ * After a statement.  A trigger of the user's may have altered a table that the
+ * next one reads.
  */
-#define THE_VERSION \
-	" WHERE ctid {=} $6 AND xmin {=} $7" \
-	" AND key {=} $1 AND generation {=} $2 AND chunk {=} $3"
-
-typedef struct StatementText
+static uint64
+checked(DedupSet *set, int code, DedupStatement n)
 {
-	const char *types;
-	const char *text;
-} StatementText;
+	const char *columns = statements[n].columns;
 
-static const StatementText statement_text[DEDUP_STATEMENTS] = {
-	/* the set that may have the id, if there is one; NULL for a claim */
-	[DEDUP_LOOK] = {"tbb",
-		"SELECT members FROM {m} WHERE key {=} $1 AND chunk {=} $3"
-	" UNION ALL SELECT NULL FROM {c} WHERE key {=} $1 AND id {=} $2"},
-	[DEDUP_LOOK_CHUNK] = {"tb",
-	"SELECT members FROM {m} WHERE key {=} $1 AND chunk {=} $2"},
-	[DEDUP_LOOK_CLAIMS] = {"tB",
-	"SELECT id FROM {c} WHERE key {=} $1 AND id {=} ANY ($2)"},
-	[DEDUP_LOOK_CHUNKS] = {"tB",
-	"SELECT chunk, members FROM {m} WHERE key {=} $1 AND chunk {=} ANY ($2)"},
-	[DEDUP_FORGOTTEN] = {"t",
-	"SELECT forgotten FROM {k} WHERE key {=} $1 AND forgotten IS NOT NULL"},
-	[DEDUP_CLAIM] = {"tbT",
-		"INSERT INTO {c} (key, id, claimed_at) VALUES ($1, $2, $3)"
-	" ON CONFLICT DO NOTHING"},
-	[DEDUP_CLAIM_BATCH] = {"tBX",
-		"INSERT INTO {c} (key, id, claimed_at)"
-		" SELECT $1, i, c FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, c)"
-	" ON CONFLICT DO NOTHING RETURNING id"},
-	[DEDUP_UNDO] = {"tb",
-	"DELETE FROM {c} WHERE key {=} $1 AND id {=} $2"},
-	[DEDUP_LIST] = {"",
-	"SELECT ctid, key FROM {c}"},
-	[DEDUP_LIST_IN_ORDER] = {"",
-	"SELECT ctid, key FROM {c} ORDER BY claimed_at, id"},
-	[DEDUP_TAKE] = {"P",
-	"DELETE FROM {c} WHERE ctid {=} ANY ($1) RETURNING key, id, claimed_at"},
-	[DEDUP_LIST_KEY] = {"t",
-	"SELECT ctid, key FROM {c} WHERE key {=} $1"},
-	[DEDUP_LOCK_CHUNK] = {"tbb",
-		"SELECT members, ids, ctid, xmin FROM {m} WHERE key {=} $1"
-	" AND generation {=} $2 AND chunk {=} $3 FOR NO KEY UPDATE"},
-	[DEDUP_INSERT_CHUNK] = {"tbbbS",
-		"INSERT INTO {m} (key, generation, chunk, ids, members)"
-	" VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"},
-	/* one version of a row; the key, for there may be partitions */
-	[DEDUP_UPDATE_CHUNK] = {"tbbbSpx",
-		"UPDATE {m} SET ids = $4, members = $5" THE_VERSION},
-	[DEDUP_DELETE_CHUNK] = {"tbbbSpx",
-	"DELETE FROM {m}" THE_VERSION},
-	[DEDUP_FORGET_GENERATIONS] = {"tb",
-	"DELETE FROM {m} WHERE key {=} $1 AND generation {<=} $2"},
-	[DEDUP_LOCK_KEY] = {"t",
-		"SELECT generation, ids, started, forgotten, highs FROM {k}"
-	" WHERE key {=} $1 FOR NO KEY UPDATE"},
-	[DEDUP_INSERT_KEY] = {"t",
-	"INSERT INTO {k} (key) VALUES ($1) ON CONFLICT DO NOTHING"},
-	[DEDUP_UPDATE_KEY] = {"tbbTbB",
-		"UPDATE {k} SET generation = $2, ids = $3, started = $4,"
-	" forgotten = $5, highs = $6 WHERE key {=} $1"},
-	[DEDUP_LIST_DUE] = {"i",
-		"SELECT key FROM {k} WHERE started {+} $1 {<=} pg_catalog.now()"
-	" ORDER BY key"},
-	[DEDUP_GENERATIONS] = {"tB",
-		"SELECT DISTINCT generation FROM {m} WHERE key {=} $1"
-	" AND chunk {=} ANY ($2) ORDER BY generation"},
-	[DEDUP_ALL_CLAIMS] = {"t",
-	"SELECT id FROM {c} WHERE key {=} $1"},
-	[DEDUP_ALL_CHUNKS] = {"t",
-	"SELECT members FROM {m} WHERE key {=} $1 ORDER BY chunk"},
-	[DEDUP_COUNT] = {"t",
-		"SELECT ((SELECT pg_catalog.count(*) FROM {c} WHERE key {=} $1)"
-		" {+} coalesce((SELECT pg_catalog.sum(ids) FROM {m} WHERE key {=} $1), 0))"
-		"::pg_catalog.int8"
-	},
-	[DEDUP_IS_EMPTY] = {"t",
-		"SELECT NOT EXISTS (SELECT FROM {c} WHERE key {=} $1)"
-	" AND NOT EXISTS (SELECT FROM {m} WHERE key {=} $1)"},
-	[DEDUP_STATS] = {"",
-		"SELECT (SELECT pg_catalog.count(DISTINCT key) FROM"
-		" (SELECT key FROM {c} UNION ALL SELECT key FROM {m}) AS k),"
-		" (SELECT pg_catalog.count(*) FROM {c}),"
-		" pg_catalog.count(*), coalesce(pg_catalog.sum(ids), 0)::pg_catalog.int8,"
-		" pg_catalog.min(generation),"
-		" (SELECT pg_catalog.min(claimed_at) FROM {c})"
-		" FROM {m}"
-	}
-};
-
-static Oid
-parameter_type(const DedupSet *set, char letter)
-{
-	switch (letter)
+	if (code != statements[n].result)
+		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
+			 SPI_result_code_string(code));
+	for (int i = 0; columns[i] != '\0'; i++)
 	{
-		case 't':
-			return TEXTOID;
-		case 'b':
-			return INT8OID;
-		case 'B':
-			return INT8ARRAYOID;
-		case 'T':
-			return TIMESTAMPTZOID;
-		case 'X':
-			return TIMESTAMPTZARRAYOID;
-		case 'i':
-			return INTERVALOID;
-		case 'p':
-			return TIDOID;
-		case 'P':
-			return TIDARRAYOID;
-		case 'x':
-			return XIDOID;
-		case 'S':
-			return set->type;
+		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
+			(columns[i] == 'S' ? set->type : INT8OID))
+			not_a_set(set->relid);
 	}
-	elog(ERROR, "no parameter type is written \"%c\"", letter);
-	return InvalidOid;
+	return SPI_processed;
 }
 
-/* What stands between braces. */
-static void
-write_name(StateOwner *owner, const char *name, int length, StringInfo text)
+/* See dedup.h. */
+uint64
+dedup_run(DedupSet *set, DedupStatement n, Datum *values)
 {
-	int			table = *name == 'k' ? DEDUP_KEYS :
-		*name == 'c' ? DEDUP_CLAIMS :
-		*name == 'm' ? DEDUP_CHUNKS : 0;
-
-	if (table != 0)
-		appendStringInfoString(text, state_table_name(owner, table));
-	else
-		appendStringInfo(text, "OPERATOR(pg_catalog.%.*s)", length, name);
+	return checked(set, SPI_execute_plan(get_plan(set, n), values, NULL, false, 0), n);
 }
 
-/* StateKind.statement */
-static int
-write_statement(StateOwner *owner, int n, StringInfo text, Oid *types)
+/* See dedup.h. */
+uint64
+dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 {
-	const StatementText *statement = &statement_text[n];
-	int			nargs = strlen(statement->types);
-
-	for (int i = 0; i < nargs; i++)
-		types[i] = parameter_type((DedupSet *) owner, statement->types[i]);
-	for (const char *p = statement->text; *p != '\0'; p++)
-	{
-		const char *end;
-
-		if (*p != '{')
-		{
-			appendStringInfoChar(text, *p);
-			continue;
-		}
-		end = strchr(p, '}');
-		write_name(owner, p + 1, end - p - 1, text);
-		p = end;
-	}
-	return nargs;
+	if (!IsolationUsesXactSnapshot())
+		return dedup_run(set, n, values);
+	/* what this transaction has done so far must be in the snapshot */
+	CommandCounterIncrement();
+	return checked(set, SPI_execute_snapshot(get_plan(set, n), values, NULL,
+										GetLatestSnapshot(), InvalidSnapshot,
+										true, true, 0), n);
 }
 
-/* StateKind.reads_all */
-static bool
-reads_all(int n)
+/* See dedup.h. */
+uint64
+dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return n == DEDUP_LIST || n == DEDUP_LIST_IN_ORDER ||
-		n == DEDUP_LIST_DUE || n == DEDUP_STATS;
+	return checked(set, SPI_execute_plan(get_plan(set, n), values, NULL, true, 0), n);
 }
 
-static const StateKind dedup_kind = {
-	.size = sizeof(DedupSet),
-	.resolve = resolve_set,
-	.statement = write_statement,
-	.reads_all = reads_all
-};
-
-/* The set that the OID is of; the caller is connected to SPI. */
-DedupSet *
-dedup_open_relation(Oid relid)
-{
-	return (DedupSet *) state_owner(&dedup_kind, relid);
-}
-
-/* The same if the session knows it already, else NULL; without SPI. */
-DedupSet *
-dedup_known(Oid relid)
-{
-	return (DedupSet *) state_known_owner(&dedup_kind, relid);
-}
-
-/* Reports an argument that is NULL. */
+/* See dedup.h. */
 void
 dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
 {
@@ -380,55 +421,21 @@ dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
 				 errmsg("%s must not be null", what)));
 }
 
-/* The set that is argument 0; the caller is connected to SPI. */
-DedupSet *
-dedup_open(FunctionCallInfo fcinfo)
+/* See dedup.h. */
+void
+dedup_check_key(Datum key)
 {
-	dedup_not_null(fcinfo, 0, "dedup set");
-	return dedup_open_relation(PG_GETARG_OID(0));
-}
+	Size		size = VARSIZE_ANY_EXHDR(DatumGetPointer(key));
 
-/* The key that is argument 1. */
-Datum
-dedup_key(FunctionCallInfo fcinfo)
-{
-	dedup_not_null(fcinfo, 1, "key");
-	return PointerGetDatum(PG_GETARG_TEXT_PP(1));
-}
-
-/* The ids that are argument 2, at least one, palloc'd. */
-int64 *
-dedup_batch(FunctionCallInfo fcinfo, int *n)
-{
-	int64	   *ids;
-
-	dedup_not_null(fcinfo, 2, "array of ids");
-	ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2), n);
-	if (*n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("array of ids must not be empty"),
-				 errhint("Call the function only if there are ids.")));
-	if (*n > DEDUP_MAX_BATCH)
+	if (size > DEDUP_MAX_KEY)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("batch of %d ids is too large", *n),
-				 errdetail("A batch has at most %d ids.", DEDUP_MAX_BATCH),
-				 errhint("Call the function several times.")));
-	return ids;
+				 errmsg("key is too long"),
+				 errdetail("It has %zu bytes; a key has at most %d.", size,
+						   DEDUP_MAX_KEY)));
 }
 
-/* For qsort and bsearch. */
-int
-dedup_compare_ids(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Reports if nothing can be written here. */
+/* See dedup.h. */
 void
 dedup_writable(const char *function)
 {
@@ -437,23 +444,32 @@ dedup_writable(const char *function)
 	PreventCommandIfParallelMode(function);
 }
 
+/*
+ * See dedup.h.  Citus has a table for what it distributes; another node's
+ * latest snapshot cannot be asked for.
+ */
 void
-dedup_connect(void)
+dedup_check_isolation(DedupSet *set)
 {
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
+	Oid			type = OIDOID;
+	Datum		relid = ObjectIdGetDatum(set->tables[DEDUP_CLAIMS]);
+
+	if (!IsolationUsesXactSnapshot() ||
+		!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
+		return;
+	if (SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
+							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
+							  1, &type, &relid, NULL, true, 1) == SPI_OK_SELECT &&
+		SPI_processed > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("ids of a distributed dedup set can be claimed in READ COMMITTED only"),
+				 errhint("Use SET TRANSACTION ISOLATION LEVEL READ COMMITTED.")));
 }
 
-/* The element of a chunk that an id is. */
+/* See dedup.h. */
 int64
 dedup_place(const DedupSet *set, int64 id)
 {
 	return set->snowflake ? snowflake_fold(id) : id;
-}
-
-/* The id that an element of a chunk is. */
-int64
-dedup_id(const DedupSet *set, int64 place)
-{
-	return set->snowflake ? snowflake_unfold(place) : place;
 }

@@ -11,9 +11,13 @@
  * brings it, and before anything is written of it.  What it drops, COPY and
  * INSERT do not count.
  *
- * The set is found by its name for every row, in the schema of
- * the message table if none is given: search_path is the caller's, and
- * must not choose the set.
+ * The set is found by its name for every row, in the schema of the table if none
+ * is given, or in that of the topmost one of a partition: search_path is the
+ * caller's, and must not choose the set.
+ *
+ * In a partition a duplicate is always an error.  An UPDATE that moves a row
+ * there fires this trigger too, with nothing to tell it by, and to skip the
+ * row would be to delete it.
  *
  * src/dedup/trigger.c
  *
@@ -22,6 +26,7 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
@@ -68,7 +73,13 @@ named_set(const TriggerData *data)
 
 	range = makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name)));
 	if (range->schemaname == NULL)
-		range->schemaname = get_namespace_name(RelationGetNamespace(data->tg_relation));
+	{
+		Oid			table = RelationGetRelid(data->tg_relation);
+
+		if (data->tg_relation->rd_rel->relispartition)
+			table = llast_oid(get_partition_ancestors(table));
+		range->schemaname = get_namespace_name(get_rel_namespace(table));
+	}
 	return RangeVarGetRelid(range, AccessShareLock, false);
 }
 
@@ -107,19 +118,43 @@ column_value(const TriggerData *data, AttrNumber attno, Oid *type)
 	return value;
 }
 
-/* The key in the new row: its value as text, of whatever type it is. */
+/* Reports a column of a type that is not among those that may be. */
+static void
+wrong_type(const TriggerData *data, int argument, Oid type, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of table \"%s\" is of type %s",
+					data->tg_trigger->tgargs[argument],
+					RelationGetRelationName(data->tg_relation),
+					format_type_be(type)),
+			 errdetail("%s", detail)));
+}
+
+/*
+ * The key in the new row.  What other types look like as text depends on the
+ * session, and one key must not be two.
+ */
 static Datum
 row_key(const TriggerData *data)
 {
 	Oid			type;
-	Oid			output;
-	bool		is_varlena;
 	Datum		value = column_value(data, named_column(data, 1), &type);
 
-	if (type == TEXTOID || type == VARCHAROID)
-		return value;
-	getTypeOutputInfo(type, &output, &is_varlena);
-	return CStringGetTextDatum(OidOutputFunctionCall(output, value));
+	switch (type)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			return value;
+		case INT2OID:
+			return CStringGetTextDatum(psprintf("%d", DatumGetInt16(value)));
+		case INT4OID:
+			return CStringGetTextDatum(psprintf("%d", DatumGetInt32(value)));
+		case INT8OID:
+			return CStringGetTextDatum(psprintf(INT64_FORMAT, DatumGetInt64(value)));
+	}
+	wrong_type(data, 1, type, "A key is of type text, varchar, smallint, integer or bigint.");
+	return (Datum) 0;
 }
 
 static int64
@@ -132,13 +167,8 @@ row_id(const TriggerData *data)
 		return DatumGetInt64(value);
 	if (type == INT4OID)
 		return DatumGetInt32(value);
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of table \"%s\" is of type %s",
-					data->tg_trigger->tgargs[2],
-					RelationGetRelationName(data->tg_relation),
-					format_type_be(type)),
-			 errdetail("An id is of type bigint or integer.")));
+	wrong_type(data, 2, type, "An id is of type bigint or integer.");
+	return 0;
 }
 
 /* Whether the fourth argument says that a duplicate is an error. */
@@ -155,23 +185,26 @@ raises(const TriggerData *data)
 	return strcmp(word, "raise") == 0;
 }
 
+/* An id that is too old is another error, as it may be new. */
 static void
-report_duplicate(const TriggerData *data, Datum key, int64 id,
-				 DedupAnswer answer)
+report(const TriggerData *data, Datum key, int64 id, DedupAnswer answer)
 {
+	bool		too_old = answer == DEDUP_TOO_OLD;
+
 	ereport(ERROR,
-			(errcode(ERRCODE_UNIQUE_VIOLATION),
-			 errmsg("id " INT64_FORMAT " of key \"%s\" %s", id,
-					TextDatumGetCString(key),
-					answer == DEDUP_TOO_OLD ?
-					"is older than what the dedup set remembers" :
-					"has been claimed before"),
+			(errcode(too_old ? ERRCODE_CHECK_VIOLATION :
+					 ERRCODE_UNIQUE_VIOLATION),
+			 errmsg(too_old ?
+					"id " INT64_FORMAT " of key \"%s\" is older than what the dedup set remembers" :
+					"id " INT64_FORMAT " of key \"%s\" has been claimed before",
+					id, TextDatumGetCString(key)),
 			 errtable(data->tg_relation)));
 }
 
 /*
  * roaring64_dedup_trigger() returns trigger: lets a row pass if its id is
- * new, and claims it; drops it or reports ERRCODE_UNIQUE_VIOLATION if not.
+ * new, and claims it; drops it or reports ERRCODE_UNIQUE_VIOLATION if not, and
+ * ERRCODE_CHECK_VIOLATION if that cannot be told.
  */
 PG_FUNCTION_INFO_V1(roaring64_dedup_trigger);
 Datum
@@ -183,12 +216,21 @@ roaring64_dedup_trigger(PG_FUNCTION_ARGS)
 	int64		id = row_id(data);
 	DedupAnswer answer;
 
-	dedup_connect();
-	answer = dedup_claim(dedup_open_relation(named_set(data)), key, id);
+	dedup_writable("roaring64_dedup_trigger()");
+	if (!raise && data->tg_relation->rd_rel->relispartition)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("duplicates cannot be skipped in partition \"%s\"",
+						RelationGetRelationName(data->tg_relation)),
+				 errdetail("An UPDATE that moves a row to another partition inserts it there, and would lose it."),
+				 errhint("Give 'raise' as the trigger's last argument.")));
+	SPI_connect();
+	answer = dedup_claim(dedup_open(named_set(data)), fcinfo->flinfo->fn_oid,
+						 key, id);
 	SPI_finish();
 	if (answer == DEDUP_NEW)
 		return PointerGetDatum(data->tg_trigtuple);
-	if (raise)
-		report_duplicate(data, key, id, answer);
+	if (raise || answer == DEDUP_TOO_OLD)
+		report(data, key, id, answer);
 	return PointerGetDatum(NULL);
 }

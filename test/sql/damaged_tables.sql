@@ -6,7 +6,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 SELECT roaring64_dedup_create('damaged_seen', chunk_bits => 60) IS NULL AS a,
-	roaring64_dedup_create('damaged_window', capacity => 1000, chunk_bits => 60, ascending => true) IS NULL AS b,
+	roaring64_dedup_create('damaged_window', keep => 1000, chunk_bits => 60, ascending => true, owned => true) IS NULL AS b,
 	roaring64_delay_create('damaged_later') IS NULL AS c;
 RESET client_min_messages;
 
@@ -93,11 +93,6 @@ BEGIN
 	EXECUTE format('SELECT (%s)::text', expression) INTO ignored;
 	RETURN ignored;
 END $$;
-CREATE FUNCTION pg_temp.fold(set_name regclass) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM roaring64_dedup_claim(set_name, 'k', ARRAY[1, 5, 70001, 800000]);
-	CALL roaring64_dedup_fold(set_name);
-END $$;
 CREATE FUNCTION pg_temp.in_messages(bad roaring64, expression text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -127,17 +122,13 @@ INSERT INTO uses
 INSERT INTO uses
 	SELECT 'value', format('pg_temp.in_chunk($1, %L, %L)', e, s)
 	FROM (VALUES ('damaged_seen'), ('damaged_window')) AS v (s),
-		LATERAL unnest(ARRAY['roaring64_dedup_claim(%L, ''k'', 5)', 'roaring64_dedup_claim(%L, ''k'', ARRAY[1, 5, 70001])',
-			'roaring64_dedup_claim_bulk(%L, ''k'', (SELECT array_agg(i) FROM generate_series(1::bigint, 11000) AS i))',
-			'roaring64_dedup_seen(%L, ''k'', 70000)', 'roaring64_dedup_seen(%L, ''k'', ARRAY[1, 5, 70001])',
-			'roaring64_dedup_forget(%L, ''k'', 2)', 'roaring64_dedup_forget(%L, ''k'', ARRAY[2, 70000])',
+		LATERAL unnest(ARRAY['roaring64_dedup_claim(%L, ''k'', 5)', 'roaring64_dedup_claim_many(%L, ''k'', ARRAY[1, 5, 70001])',
+			'roaring64_dedup_claim_many(%L, ''k'', (SELECT array_agg(i) FROM generate_series(1::bigint, 11000) AS i))',
+			'roaring64_dedup_seen(%L, ''k'', 70000)', 'roaring64_dedup_seen_many(%L, ''k'', ARRAY[1, 5, 70001])',
+			'roaring64_dedup_forget(%L, ''k'', 2)', 'roaring64_dedup_forget_many(%L, ''k'', ARRAY[2, 70000])',
 			'roaring64_dedup_load(%L, ''k'', ''{1,2,3,70000}'')', 'roaring64_dedup_export(%L, ''k'')',
-			'pg_temp.fold(%L)']) AS f (f),
+			'roaring64_dedup_count(%L, ''k'')']) AS f (f),
 		LATERAL (SELECT format(f, s)) AS g (e)
-	UNION ALL
-	SELECT 'value', format('pg_temp.in_chunk($1, %L, ''damaged_seen'')', e)
-	FROM unnest(ARRAY['roaring64_dedup_add(''damaged_seen'', ''k'', 5)',
-		'roaring64_dedup_add(''damaged_seen'', ''k'', ARRAY[1, 5, 70001])']) AS u (e)
 	UNION ALL
 	SELECT 'value', format('pg_temp.in_messages($1, %L)', e)
 	FROM unnest(ARRAY['(SELECT count(*) FROM roaring64_delay_take(''damaged_later''))',

@@ -1,442 +1,434 @@
 --
--- The dedup helper: what every function answers and refuses.
+-- Dedup sets: what one session sees of them.  Others are in test/specs and in
+-- test/t/016_dedup_stress.pl.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
-CREATE SCHEMA dedup;
-SET search_path = dedup, public;
-\set SHOW_CONTEXT never
-
--- a set is four tables
-SELECT roaring64_dedup_create('jobs');
-SELECT relname FROM pg_class WHERE relnamespace = 'dedup'::regnamespace AND relkind = 'r' ORDER BY relname;
-SELECT * FROM jobs;
-
--- an id is new once, for each key
-SELECT roaring64_dedup_claim('jobs', 'a', 1), roaring64_dedup_claim('jobs', 'a', 1), roaring64_dedup_claim('jobs', 'b', 1);
--- also within one statement
-SELECT i, roaring64_dedup_claim('jobs', 'a', i % 3) FROM generate_series(1, 6) AS i;
--- a batch: what is new, in its order, each once
-SELECT roaring64_dedup_claim('jobs', 'a', ARRAY[9, 5, 1, 9, -4, 5, 9223372036854775807, (-9223372036854775808)::bigint]);
-SELECT roaring64_dedup_claim('jobs', 'a', ARRAY[5, 6, 9]), roaring64_dedup_claim('jobs', 'a', ARRAY[5, 6, 9]);
-SELECT roaring64_dedup_claim('jobs', 'a', '{{7,8},{7,5}}'::bigint[]);
-SELECT roaring64_dedup_count('jobs', 'a'), roaring64_dedup_export('jobs', 'a');
-
--- fold changes no answer
-CALL roaring64_dedup_fold('jobs');
-SELECT count(*) FROM jobs_claims;
-SELECT key, generation, chunk, ids, members FROM jobs_chunks ORDER BY key, chunk;
-SELECT roaring64_dedup_claim('jobs', 'a', i), roaring64_dedup_seen('jobs', 'a', i)
-FROM unnest('{0,1,10,-4,9223372036854775807,-9223372036854775808}'::bigint[]) AS i;
-SELECT roaring64_dedup_claim('jobs', 'a', ARRAY[11, 10, 9, 8]);
-SELECT roaring64_dedup_seen('jobs', 'a', ARRAY[11, 12, 8, 11]), roaring64_dedup_seen('jobs', 'nobody', ARRAY[1]);
-SELECT roaring64_dedup_count('jobs', 'a'), roaring64_dedup_export('jobs', 'a');
-SELECT roaring64_dedup_is_empty('jobs', 'a'), roaring64_dedup_is_empty('jobs', 'nobody'),
-	   roaring64_dedup_count('jobs', 'nobody'), roaring64_dedup_export('jobs', 'nobody');
-
--- forget: claimed or folded, the id is new again
-SELECT roaring64_dedup_forget('jobs', 'a', 10), roaring64_dedup_forget('jobs', 'a', 1), roaring64_dedup_forget('jobs', 'a', 1);
-SELECT roaring64_dedup_forget('jobs', 'a', ARRAY[11, 5, 5, 777, 9223372036854775807]);
-SELECT roaring64_dedup_claim('jobs', 'a', ARRAY[1, 2, 5, 10, 11]);
--- a chunk without ids is gone
-SELECT roaring64_dedup_forget('jobs', 'b', 1);
-SELECT roaring64_dedup_is_empty('jobs', 'b'), (SELECT count(*) FROM jobs_chunks WHERE key = 'b');
-
--- in bulk, and from a set
-SELECT roaring64_dedup_claim_bulk('jobs', 'a', ARRAY[100, 2, 101, 100, 5]);
-SELECT roaring64_dedup_load('jobs', 'c', '{-1,1,3}'), roaring64_dedup_load('jobs', 'c', '{-1,1,2,5000000000}');
-SELECT roaring64_dedup_claim('jobs', 'c', 2), roaring64_dedup_claim('jobs', 'c', 4);
-SELECT roaring64_dedup_load('jobs', 'c', '{4,5}');
-SELECT roaring64_dedup_export('jobs', 'c');
-
--- as a set in chunks
-SELECT roaring64_dedup_add('jobs', 'd', 1), roaring64_dedup_add('jobs', 'd', 1), roaring64_dedup_add('jobs', 'd', ARRAY[1, 2, -3, 2]);
-SELECT roaring64_dedup_seen('jobs', 'd', 2), roaring64_dedup_count('jobs', 'd'), roaring64_dedup_forget('jobs', 'd', 2);
-SELECT roaring64_dedup_seen('jobs', 'd', 2), roaring64_dedup_export('jobs', 'd');
-
--- what there is
-CALL roaring64_dedup_fold('jobs');
-SELECT roaring64_dedup_claim('jobs', 'e', 1);
-SELECT keys, claims, chunks, ids, bytes > 0 AS bytes, bytes_per_id = bytes / ids::float8 AS per_id, oldest_generation, oldest_claim <= clock_timestamp() AS oldest
-FROM roaring64_dedup_stats('jobs');
-
---
--- All or nothing
---
-BEGIN;
-SELECT roaring64_dedup_claim('jobs', 'tx', 1);
-SAVEPOINT s;
-SELECT roaring64_dedup_claim('jobs', 'tx', 2), roaring64_dedup_claim('jobs', 'tx', 1);
-ROLLBACK TO s;
-SELECT roaring64_dedup_claim('jobs', 'tx', 2);
-ROLLBACK TO s;
-DO $$
+CREATE SCHEMA dedup_test;
+SET search_path = dedup_test, public;
+-- what a statement ends with
+CREATE FUNCTION outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM roaring64_dedup_claim('jobs', 'tx', 3);
-	RAISE division_by_zero;
-EXCEPTION WHEN division_by_zero THEN
-	IF NOT roaring64_dedup_claim('jobs', 'tx', 4) THEN RAISE 'not new'; END IF;
+	EXECUTE statement;
+	RETURN 'done';
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlstate || ' ' || sqlerrm;
 END $$;
-COMMIT;
-SELECT roaring64_dedup_export('jobs', 'tx');
+
+--
+-- One id, many, the same folded
+--
+SELECT roaring64_dedup_create('seen');
+SELECT roaring64_dedup_claim('seen', 'k', 1), roaring64_dedup_claim('seen', 'k', 1), roaring64_dedup_claim('seen', 'other', 1);
+SELECT roaring64_dedup_claim_many('seen', 'k', '{9,-5,1,9,-9223372036854775808,9223372036854775807}');
+SELECT roaring64_dedup_claim_many('seen', 'k', '{}'), roaring64_dedup_seen_many('seen', 'k', '{}');
+SELECT roaring64_dedup_seen('seen', 'k', -5), roaring64_dedup_seen('seen', 'k', -6), roaring64_dedup_seen('seen', 'nobody', -5),
+	roaring64_dedup_seen_many('seen', 'k', '{-6,-5,-5,-9223372036854775808}');
+CALL roaring64_dedup_fold('seen');
+SELECT * FROM seen_chunks ORDER BY key, chunk;
+SELECT * FROM roaring64_dedup_stats('seen');
+SELECT roaring64_dedup_claim('seen', 'k', 1), roaring64_dedup_claim('seen', 'k', 2),
+	roaring64_dedup_claim_many('seen', 'k', '{9,3,-5,2,3}'), roaring64_dedup_seen_many('seen', 'k', '{1,2,3,4,9}');
+SELECT roaring64_dedup_count('seen', 'k'), roaring64_dedup_export('seen', 'k'), roaring64_dedup_export('seen', 'nobody');
+SELECT roaring64_dedup_forget('seen', 'k', 1), roaring64_dedup_forget('seen', 'k', 1),
+	roaring64_dedup_forget_many('seen', 'k', '{2,3,9,100,9}'), roaring64_dedup_claim_many('seen', 'k', '{1,2,5}');
+SELECT roaring64_dedup_load('seen', 'k', '{1,2,5,6,7}'), roaring64_dedup_load('seen', 'k', '{}');
+CALL roaring64_dedup_fold('seen');
+SELECT roaring64_dedup_export('seen', 'k'), (SELECT count(*) FROM seen_claims) AS claims;
+-- a chunk with nothing in it goes
+SELECT roaring64_dedup_forget('seen', 'other', 1), (SELECT count(*) FROM seen_chunks WHERE key = 'other') AS chunks;
+
+-- with the caller: savepoints, exceptions
 BEGIN;
-SELECT roaring64_dedup_claim('jobs', 'tx', 5), roaring64_dedup_claim_bulk('jobs', 'tx', ARRAY[6]), roaring64_dedup_forget('jobs', 'tx', 1);
-CALL roaring64_dedup_fold('jobs');
+SELECT roaring64_dedup_claim('seen', 's', 1);
+SAVEPOINT a;
+SELECT roaring64_dedup_claim('seen', 's', 2), roaring64_dedup_claim_many('seen', 's', '{1,2,3}');
+ROLLBACK TO a;
+SELECT roaring64_dedup_claim_many('seen', 's', '{1,2,3}');
+DO $$ BEGIN PERFORM roaring64_dedup_claim('seen', 's', 4); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN NULL; END $$;
+SELECT roaring64_dedup_seen('seen', 's', 4), roaring64_dedup_forget('seen', 's', 3), roaring64_dedup_claim('seen', 's', 3);
 ROLLBACK;
-SELECT roaring64_dedup_export('jobs', 'tx');
-
--- a duplicate needs no transaction id and writes nothing, claimed or folded
-SELECT roaring64_dedup_claim('jobs', 'tx', 9);
-BEGIN;
-SELECT roaring64_dedup_claim('jobs', 'tx', 9), roaring64_dedup_claim('jobs', 'a', 1),
-	   roaring64_dedup_claim('jobs', 'tx', ARRAY[1, 9]);
-SELECT pg_current_xact_id_if_assigned() IS NULL AS nothing_written;
-COMMIT;
-
--- fold and rotate in a transaction block are part of it
-BEGIN;
-CALL roaring64_dedup_fold('jobs');
-CALL roaring64_dedup_rotate('jobs');
-SELECT count(*) FROM jobs_claims;
+SELECT roaring64_dedup_seen('seen', 's', 1);
+-- forgotten and claimed in one statement
+SELECT roaring64_dedup_forget('seen', 'k', 7), roaring64_dedup_claim('seen', 'k', 7);
+BEGIN READ ONLY;
+SELECT roaring64_dedup_seen('seen', 'k', 7), roaring64_dedup_count('seen', 'k') > 0;
+SELECT roaring64_dedup_claim('seen', 'k', 7);
 ROLLBACK;
-SELECT count(*) > 0 AS claims FROM jobs_claims;
--- in a procedure, with commits
-DO $$ BEGIN CALL public.roaring64_dedup_fold('dedup.jobs'); END $$;
-SELECT count(*) FROM jobs_claims;
+-- fold is not for a transaction block
+SELECT outcome('CALL roaring64_dedup_fold(''seen'')');
+
+-- statements prepared by drivers that send no types
+PREPARE one AS SELECT roaring64_dedup_claim($1, $2, $3);
+PREPARE many AS SELECT roaring64_dedup_claim_many($1, $2, $3), roaring64_dedup_seen_many($1, $2, $3), roaring64_dedup_forget_many($1, $2, $3);
+PREPARE rest AS SELECT roaring64_dedup_seen($1, $2, $3), roaring64_dedup_forget($1, $2, $3), roaring64_dedup_load($1, $2, $4), roaring64_dedup_count($1, $2);
+EXECUTE one('seen', 'p', 1);
+EXECUTE many('seen', 'p', '{2,3}');
+EXECUTE rest('seen', 'p', 1, '{4}');
 
 --
--- A window of so many ids: two halves, of which the older goes
+-- What is refused
 --
-SELECT roaring64_dedup_create('by_count', capacity => 1000);
-SELECT count(*) FILTER (WHERE roaring64_dedup_claim('by_count', 'k', i)) FROM generate_series(1, 1500) AS i;
-SELECT roaring64_dedup_count('by_count', 'k');
-CALL roaring64_dedup_fold('by_count');
-SELECT roaring64_dedup_export('by_count', 'k')::int8multirange;
-SELECT generation, ids, forgotten FROM by_count_keys;
-SELECT roaring64_dedup_claim('by_count', 'k', 1000), roaring64_dedup_claim('by_count', 'k', 1001);
--- the same in bulk and loaded, to the id
-SELECT cardinality(roaring64_dedup_claim_bulk('by_count', 'bulk', array_agg(i))) FROM generate_series(1, 1499) AS i;
-SELECT roaring64_dedup_export('by_count', 'bulk')::int8multirange;
-SELECT roaring64_dedup_claim_bulk('by_count', 'bulk', ARRAY[1500, 1500, 1499]);
-SELECT roaring64_dedup_export('by_count', 'bulk')::int8multirange;
-SELECT roaring64_dedup_load('by_count', 'load', int8range(1, 1500)::roaring64);
-SELECT roaring64_dedup_export('by_count', 'load')::int8multirange;
--- in the order of the claims, not of the ids
-SELECT cardinality(roaring64_dedup_claim('by_count', 'down', array_agg(1501 - i ORDER BY i))) FROM generate_series(1, 1500) AS i;
-CALL roaring64_dedup_fold('by_count');
-SELECT roaring64_dedup_export('by_count', 'down')::int8multirange;
--- four generations of 250
-SELECT roaring64_dedup_create('by_four', capacity => 1000, generations => 4);
-SELECT cardinality(roaring64_dedup_claim_bulk('by_four', 'k', array_agg(i))) FROM generate_series(1, 1499) AS i;
-SELECT roaring64_dedup_export('by_four', 'k')::int8multirange;
-SELECT roaring64_dedup_alter('by_four', capacity => 500, generations => 2);
-CALL roaring64_dedup_rotate('by_four');
-SELECT roaring64_dedup_export('by_four', 'k')::int8multirange;
-SELECT roaring64_dedup_add('by_four', 'k', 1);
+SELECT outcome(s) FROM unnest(ARRAY[
+	'SELECT roaring64_dedup_claim(NULL, ''k'', 1)', 'SELECT roaring64_dedup_claim(''seen'', NULL, 1)', 'SELECT roaring64_dedup_claim(''seen'', ''k'', NULL)',
+	'SELECT roaring64_dedup_claim_many(''seen'', ''k'', ''{1,NULL}'')', 'SELECT roaring64_dedup_seen(''seen'', ''k'', NULL)',
+	'SELECT roaring64_dedup_forget(''seen'', ''k'', NULL)', 'SELECT roaring64_dedup_load(''seen'', ''k'', NULL)', 'SELECT roaring64_dedup_count(NULL, ''k'')',
+	'SELECT roaring64_dedup_claim(''seen'', repeat(''k'', 1025), 1)', 'SELECT roaring64_dedup_load(''seen'', repeat(''k'', 1025), ''{1}'')',
+	'SELECT roaring64_dedup_claim(''pg_class'', ''k'', 1)', 'SELECT roaring64_dedup_count(''seen_claims'', ''k'')', 'SELECT roaring64_dedup_seen(0, ''k'', 1)',
+	'SELECT roaring64_dedup_create(''seen'')', 'SELECT roaring64_dedup_create(''Mixed Case'')', 'SELECT roaring64_dedup_create(repeat(''x'', 60))',
+	'SELECT roaring64_dedup_create(NULL)', 'SELECT roaring64_dedup_create(''nowhere.x'')',
+	'SELECT roaring64_dedup_create(''x'', ascending => true)', 'SELECT roaring64_dedup_create(''x'', remember => ''1 day'', keep => 5)',
+	'SELECT roaring64_dedup_create(''x'', remember => ''1 month'')', 'SELECT roaring64_dedup_create(''x'', remember => ''294000 years'')',
+	'SELECT roaring64_dedup_create(''x'', remember => ''0'')', 'SELECT roaring64_dedup_create(''x'', remember => ''-1 day'')',
+	'SELECT roaring64_dedup_create(''x'', keep => 0)', 'SELECT roaring64_dedup_create(''x'', chunk_bits => 61)',
+	'SELECT roaring64_dedup_alter(''seen'')', 'SELECT roaring64_dedup_alter(''seen'', ''1 day'', 5)']) AS s;
+-- the longest key is folded
+SELECT roaring64_dedup_claim('seen', repeat('ß', 512), 1);
+CALL roaring64_dedup_fold('seen');
+SELECT roaring64_dedup_claim('seen', repeat('ß', 512), 1);
+SELECT roaring64_dedup_create('"Mixed Case"'), roaring64_dedup_create('dedup_test.x');
+SELECT roaring64_dedup_drop('x');
+SELECT roaring64_dedup_claim('"Mixed Case"', 'k', 1);
+SELECT roaring64_dedup_drop('"Mixed Case"');
 
 --
--- A window of time.  What has happened when is made up.
+-- A key that cannot be folded is left, with a warning, and no other
 --
-SELECT roaring64_dedup_create('by_time', remember => '2 days', generations => 3);
-CREATE FUNCTION hours_pass(hours integer) RETURNS void LANGUAGE sql AS
-	'UPDATE by_time_keys SET started = started - make_interval(hours => hours);
-	 UPDATE by_time_claims SET claimed_at = claimed_at - make_interval(hours => hours)';
-SELECT roaring64_dedup_claim_bulk('by_time', 'k', ARRAY[1]);
-SELECT hours_pass(23);
-CALL roaring64_dedup_rotate('by_time');
-SELECT roaring64_dedup_claim('by_time', 'k', 2), roaring64_dedup_claim('by_time', 'k', 1);
-SELECT hours_pass(2);
-CALL roaring64_dedup_fold('by_time');
-SELECT generation, chunk, members FROM by_time_chunks ORDER BY generation;
-SELECT hours_pass(24);
-SELECT roaring64_dedup_claim('by_time', 'k', 3);
-CALL roaring64_dedup_fold('by_time');
--- 71 hours after the first: what was current then goes when three have followed
-SELECT hours_pass(22);
-CALL roaring64_dedup_rotate('by_time');
-SELECT roaring64_dedup_seen('by_time', 'k', ARRAY[1, 2, 3]);
-SELECT roaring64_dedup_claim('by_time', 'k', 4);
-SELECT hours_pass(2);
-CALL roaring64_dedup_rotate('by_time');
-SELECT roaring64_dedup_seen('by_time', 'k', ARRAY[1, 2, 3, 4]);
--- after a long silence all is past the window but what waits to be folded
-SELECT hours_pass(10000);
-CALL roaring64_dedup_rotate('by_time');
-SELECT roaring64_dedup_seen('by_time', 'k', ARRAY[1, 2, 3, 4]);
-SELECT started > now() - interval '1 day' AS fresh FROM by_time_keys;
+SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k' || i, i)) FROM generate_series(1, 1000) AS i;
+CREATE FUNCTION no_500() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'k500' THEN RAISE 'not this one'; END IF; RETURN NEW; END $$;
+CREATE TRIGGER no_500 BEFORE INSERT ON seen_chunks FOR EACH ROW EXECUTE FUNCTION no_500();
+CALL roaring64_dedup_fold('seen');
+SELECT key FROM seen_claims;
+DROP TRIGGER no_500 ON seen_chunks;
+CALL roaring64_dedup_fold('seen');
+SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
 
 --
--- Ids that ascend: one below what is forgotten is not new but too old to tell
+-- Without the primary key, as a restore may leave it: an error, never two winners
 --
-SELECT roaring64_dedup_create('upward', capacity => 10, ascending => true);
-SELECT roaring64_dedup_claim_bulk('upward', 'k', '{1,2,3,4,6,7,8,9,10,12,13}');
-SELECT roaring64_dedup_export('upward', 'k');
-SELECT i, roaring64_dedup_claim('upward', 'k', i), roaring64_dedup_seen('upward', 'k', i) FROM unnest('{4,5,6,7,11,14}'::bigint[]) AS i;
-SELECT roaring64_dedup_claim('upward', 'k', ARRAY[5, 15, 6, 11, 12]), roaring64_dedup_seen('upward', 'k', ARRAY[5, 15, 6, 11, 12, 99]);
--- what to do with it is for the caller, but an IF does not take it for new
-DO $$ BEGIN IF roaring64_dedup_claim('dedup.upward', 'k', 5) THEN RAISE 'new'; END IF; END $$;
-
---
--- Snowflake ids are folded in the chunks and nowhere else
---
-SELECT roaring64_dedup_create('flakes', layout => 'snowflake');
-CREATE VIEW ids AS SELECT ((1279929600000::bigint + i * 37) << 22) | (i % 4 << 12) | i % 3 AS id FROM generate_series(1, 1000) AS i;
-SELECT cardinality(roaring64_dedup_claim('flakes', 'k', array_agg(id))) FROM ids;
-CALL roaring64_dedup_fold('flakes');
-SELECT count(*) AS chunks, sum(ids) AS ids FROM flakes_chunks;
-SELECT roaring64_dedup_export('flakes', 'k') = (SELECT roaring64_agg(id) FROM ids) AS same;
-SELECT count(*) FILTER (WHERE roaring64_dedup_claim('flakes', 'k', id)) AS new, count(*) FILTER (WHERE roaring64_dedup_seen('flakes', 'k', id)) AS seen FROM ids;
-SELECT roaring64_dedup_claim('flakes', 'k', array_agg(id)) FROM ids;
-SELECT roaring64_dedup_forget('flakes', 'k', array_agg(id)) FROM ids;
-SELECT roaring64_dedup_is_empty('flakes', 'k');
-
---
--- A chunk so large, and out of line, that a look reads only parts of it
---
-SELECT roaring64_dedup_create('large', chunk_bits => 24);
-CREATE TABLE scattered AS SELECT DISTINCT hashint8(i)::bigint & 16777215 AS id FROM generate_series(1::bigint, 60000) AS i;
-SELECT roaring64_dedup_load('large', 'k', roaring64_agg(id)) = count(*) AS loaded FROM scattered;
-SELECT count(*), sum(pg_column_size(members)) BETWEEN 100000 AND 130000 AS large FROM large_chunks;
-SELECT count(*) FILTER (WHERE roaring64_dedup_claim('large', 'k', id)) AS new, count(*) FILTER (WHERE roaring64_dedup_seen('large', 'k', id)) = count(*) AS seen FROM scattered;
-SELECT count(*) FILTER (WHERE roaring64_dedup_seen('large', 'k', id)) AS wrong FROM (SELECT id + 1 AS id FROM scattered EXCEPT SELECT id FROM scattered) AS absent;
-
---
--- Fold now and then inside claims
---
-SELECT roaring64_dedup_create('eager', fold_after => 1);
-SELECT roaring64_dedup_claim('eager', 'k', 1), roaring64_dedup_claim('eager', 'k', ARRAY[1, 2]);
-SELECT roaring64_dedup_claim('eager', 'k', 2), (SELECT count(*) FROM eager_claims) AS claims, roaring64_dedup_export('eager', 'k');
-SELECT roaring64_dedup_alter('eager', fold_after => 0);
-SELECT roaring64_dedup_claim('eager', 'k', 3), roaring64_dedup_claim('eager', 'k', 4);
-SELECT id FROM eager_claims;
-
---
--- Renamed, moved, altered, dropped: what a session has prepared is thrown away
---
-SELECT roaring64_dedup_create('old');
-SELECT roaring64_dedup_claim('old', 'k', 1);
-ALTER TABLE old RENAME TO new;
-ALTER TABLE old_claims RENAME TO other;
-SELECT roaring64_dedup_claim('new', 'k', ARRAY[1, 2]);
-ALTER TABLE other RENAME TO "Quoted ""one""";
-CREATE TABLE old_claims (key text, id bigint, claimed_at timestamptz);
-SELECT roaring64_dedup_claim('new', 'k', 3), (SELECT count(*) FROM old_claims);
-CREATE SCHEMA elsewhere;
-ALTER TABLE old_chunks SET SCHEMA elsewhere;
-CALL roaring64_dedup_fold('new');
-SELECT roaring64_dedup_claim('new', 'k', 3), roaring64_dedup_claim('new', 'k', 4);
-ALTER SCHEMA elsewhere RENAME TO "Else";
-CALL roaring64_dedup_fold('new');
-SELECT roaring64_dedup_claim('new', 'k', 4), roaring64_dedup_export('new', 'k');
-ALTER TABLE "Else".old_chunks ADD COLUMN note text DEFAULT 'x';
-SELECT roaring64_dedup_claim('new', 'k', 4), roaring64_dedup_claim('new', 'k', 5);
-CALL roaring64_dedup_fold('new');
-DROP TABLE "Else".old_chunks;
-SELECT roaring64_dedup_claim('new', 'k', 4);
-DROP TABLE new, old_keys, "Quoted ""one""", old_claims;
-DROP SCHEMA "Else";
--- dropped and made again within a session
-SELECT roaring64_dedup_create('again');
-SELECT roaring64_dedup_claim('again', 'k', 1);
-SELECT roaring64_dedup_drop('again');
-SELECT roaring64_dedup_create('again');
-SELECT roaring64_dedup_claim('again', 'k', 1);
--- made in a transaction that is rolled back
 BEGIN;
-SELECT roaring64_dedup_create('never');
-SELECT roaring64_dedup_claim('never', 'k', 1);
+ALTER TABLE seen_claims DROP CONSTRAINT seen_claims_pkey;
+SELECT roaring64_dedup_claim('seen', 'k', 12345);
 ROLLBACK;
-SELECT to_regclass('never');
-BEGIN;
-SELECT roaring64_dedup_alter('again', fold_after => 1);
-SELECT roaring64_dedup_claim('again', 'k', 2), (SELECT count(*) FROM again_claims);
-ROLLBACK;
-SELECT roaring64_dedup_claim('again', 'k', 3), roaring64_dedup_claim('again', 'k', 4);
-SELECT count(*) FROM again_claims;
--- the extension moves
-ALTER EXTENSION roaring64 SET SCHEMA dedup;
-SELECT dedup.roaring64_dedup_claim('again', 'k', 4), dedup.roaring64_dedup_claim('again', 'k', 5);
-CALL dedup.roaring64_dedup_fold('again');
-SELECT dedup.roaring64_dedup_export('again', 'k');
-ALTER EXTENSION roaring64 SET SCHEMA public;
-SELECT roaring64_dedup_export('again', 'k');
 
 --
--- A search_path that would have other functions and operators
+-- A window by count: at least so many later ids
 --
-CREATE SCHEMA evil;
-CREATE FUNCTION evil.wrong(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION evil.wrong(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE OPERATOR evil.= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = evil.wrong);
-CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.wrong);
-CREATE OPERATOR evil.<= (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = evil.wrong);
-CREATE FUNCTION evil.unnest(bigint[]) RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE DOMAIN evil.text AS integer;
-CREATE DOMAIN evil.regclass AS integer;
-SET search_path = evil, pg_catalog;
-SELECT public.roaring64_dedup_create('dedup.safe', capacity => 10);
-SELECT public.roaring64_dedup_claim('dedup.safe', 'k', 1), public.roaring64_dedup_claim('dedup.safe', 'k', ARRAY[1, 2, 3]),
-	   public.roaring64_dedup_claim_bulk('dedup.safe', 'k', ARRAY[3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
-CALL public.roaring64_dedup_fold('dedup.safe');
-CALL public.roaring64_dedup_rotate('dedup.safe');
-SELECT public.roaring64_dedup_forget('dedup.safe', 'k', 13), public.roaring64_dedup_export('dedup.safe', 'k'),
-	   public.roaring64_dedup_count('dedup.safe', 'k'), public.roaring64_dedup_is_empty('dedup.safe', 'k');
-SELECT public.roaring64_dedup_alter('dedup.safe', generations => 3), ids FROM public.roaring64_dedup_stats('dedup.safe');
-SET search_path = dedup, public;
-SET client_min_messages = warning;
-DROP SCHEMA evil CASCADE;
-RESET client_min_messages;
+SELECT roaring64_dedup_create('recent', keep => 100, ascending => true);
+SELECT count(*) FILTER (WHERE roaring64_dedup_claim('recent', 'k', i)) FROM generate_series(1, 250) AS i;
+CALL roaring64_dedup_fold('recent');
+SELECT * FROM recent_windows;
+SELECT min(id), max(id), count(*) FROM roaring64_elements(roaring64_dedup_export('recent', 'k')) AS id;
+-- what is forgotten is too old to tell, one by one and in a batch
+SELECT roaring64_dedup_claim('recent', 'k', 100), roaring64_dedup_claim('recent', 'k', 101),
+	roaring64_dedup_claim_many('recent', 'k', '{100,101,300}'), roaring64_dedup_seen('recent', 'k', 5), roaring64_dedup_seen_many('recent', 'k', '{5,101,301}');
+-- loaded in ascending order, so the lowest are forgotten; more than the window
+SELECT roaring64_dedup_load('recent', 'l', int8range(1, 100001)::roaring64);
+SELECT min(id) <= 99901 AS kept, count(*) <= 200 AS forgotten, max(id) FROM roaring64_elements(roaring64_dedup_export('recent', 'l')) AS id;
+-- claims of a key that wait are in the order in which they were claimed
+SELECT roaring64_dedup_create('order_of', keep => 10);
+SELECT cardinality(roaring64_dedup_claim_many('order_of', 'k', ARRAY(SELECT i * 7919 % 100003 FROM generate_series(1, 80000) AS i)));
+CALL roaring64_dedup_fold('order_of');
+SELECT bool_and(roaring64_dedup_seen('order_of', 'k', i * 7919 % 100003)) AS latest_kept FROM generate_series(79991, 80000) AS i;
+SELECT roaring64_dedup_count('order_of', 'k') <= 20 AS rest_forgotten;
+SELECT roaring64_dedup_drop('order_of');
 
 --
--- Privileges are those of the tables
+-- A window by time, on a clock that is watched: half an hour is at most an eighth
+-- of it.  Time passes here by setting back what was read last.
 --
-CREATE ROLE dedup_consumer;
-CREATE ROLE dedup_reader;
-GRANT USAGE ON SCHEMA dedup TO dedup_consumer, dedup_reader;
-SET ROLE dedup_consumer;
-SELECT roaring64_dedup_claim('jobs', 'p', 1);
-RESET ROLE;
-GRANT SELECT ON jobs, jobs_claims, jobs_chunks TO dedup_consumer, dedup_reader;
-GRANT INSERT, DELETE ON jobs_claims TO dedup_consumer;
-SET ROLE dedup_reader;
-SELECT roaring64_dedup_seen('jobs', 'p', 1), roaring64_dedup_count('jobs', 'p');
-SELECT roaring64_dedup_claim('jobs', 'p', 1);
-SET ROLE dedup_consumer;
-SELECT roaring64_dedup_claim('jobs', 'p', 1), roaring64_dedup_claim('jobs', 'p', ARRAY[1, 2]);
-CALL roaring64_dedup_fold('jobs');
-SELECT roaring64_dedup_alter('jobs', fold_after => 5);
-SELECT roaring64_dedup_drop('jobs');
-RESET ROLE;
-REVOKE SELECT ON jobs_chunks FROM dedup_reader;
-SET ROLE dedup_reader;
-SELECT roaring64_dedup_seen('jobs', 'p', 1);
-RESET ROLE;
--- row security holds, too: a claim that may not be read is an error, not new
-ALTER TABLE jobs_claims ENABLE ROW LEVEL SECURITY;
-SET ROLE dedup_consumer;
-SELECT roaring64_dedup_claim('jobs', 'p', 77);
-RESET ROLE;
-ALTER TABLE jobs_claims DISABLE ROW LEVEL SECURITY;
-DROP OWNED BY dedup_consumer, dedup_reader;
-DROP ROLE dedup_consumer, dedup_reader;
-
---
--- Something of the user's in the way of our own rows: an error, no id is lost
---
-RESET ROLE;
-SELECT roaring64_dedup_create('kept');
-SELECT roaring64_dedup_add('kept', 'k', ARRAY[1, 2]);
-CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-CREATE TRIGGER keep BEFORE INSERT ON kept_chunks FOR EACH ROW EXECUTE FUNCTION keep();
-SELECT roaring64_dedup_add('kept', 'k', 3000000);
-SELECT roaring64_dedup_add('kept', 'k', 3);
-CREATE TRIGGER keep_too BEFORE UPDATE OR DELETE ON kept_chunks FOR EACH ROW EXECUTE FUNCTION keep();
-SELECT roaring64_dedup_add('kept', 'k', 4);
-SELECT roaring64_dedup_forget('kept', 'k', 1);
-SELECT roaring64_dedup_forget('kept', 'k', ARRAY[1, 2, 3]);
-SELECT roaring64_dedup_add('kept', 'k', 3), roaring64_dedup_forget('kept', 'k', 5);
-DROP TRIGGER keep ON kept_chunks;
-DROP TRIGGER keep_too ON kept_chunks;
--- a trigger that writes the chunk itself: an error of the server
-CREATE FUNCTION also() RETURNS trigger LANGUAGE plpgsql AS $$
+SELECT roaring64_dedup_create('hours', remember => '4 hours', ascending => true);
+CREATE PROCEDURE pass(set regclass, passed interval) LANGUAGE plpgsql AS $$
 BEGIN
-	IF pg_trigger_depth() = 1 THEN
-		PERFORM roaring64_dedup_add('kept', 'k', 77);
-	END IF;
+	WHILE passed > '0' LOOP
+		EXECUTE format('UPDATE %s SET clock_read = clock_read - $1', set) USING least(passed, '30 minutes');
+		CALL roaring64_dedup_fold(set);
+		COMMIT;
+		passed := passed - least(passed, '30 minutes');
+	END LOOP;
+END $$;
+SELECT roaring64_dedup_claim('hours', 'k', 1), roaring64_dedup_claim('hours', 'silent', 1);
+CALL pass('hours', '2 hours');
+SELECT roaring64_dedup_claim('hours', 'k', 2);
+CALL pass('hours', '2 hours');
+SELECT roaring64_dedup_seen_many('hours', 'k', '{1,2}');
+-- the clock jumps forth by years, and back, and forth; nothing is forgotten
+UPDATE hours SET clock_read = clock_read - interval '9999 days';
+CALL roaring64_dedup_fold('hours');
+UPDATE hours SET clock_read = clock_read + interval '9999 days';
+CALL roaring64_dedup_fold('hours');
+UPDATE hours SET clock_read = clock_read - interval '9999 days';
+CALL roaring64_dedup_fold('hours');
+SELECT roaring64_dedup_seen_many('hours', 'k', '{1,2}');
+CALL pass('hours', '5 hours');
+-- all are forgotten, also of the key that nobody claims from, and too old then
+SELECT roaring64_dedup_seen_many('hours', 'k', '{1,2,3}'), roaring64_dedup_claim('hours', 'silent', 1), (SELECT count(*) FROM hours_chunks);
+-- shorter: what is inside of both is kept
+SELECT roaring64_dedup_claim('hours', 'k', 10);
+CALL pass('hours', '1 hour');
+SELECT roaring64_dedup_claim('hours', 'k', 11);
+CALL roaring64_dedup_fold('hours');
+SELECT roaring64_dedup_alter('hours', remember => '1 hour');
+CALL roaring64_dedup_fold('hours');
+SELECT roaring64_dedup_seen_many('hours', 'k', '{10,11}');
+
+--
+-- Random changes of windows against what must still be remembered: ids that were
+-- within the window ever since they were claimed, as of each change and now
+--
+CREATE TABLE oracle (id bigint PRIMARY KEY, claimed double precision, nth bigint, due boolean NOT NULL DEFAULT true);
+CREATE PROCEDURE random_windows(name text, is_owned boolean, flakes boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	seed double precision := random();
+	now_is double precision := 0;
+	n bigint := 0;
+	in_force text := 'none';
+	bound bigint := 0;
+	step double precision;
+	missing bigint;
+	kept bigint := 0;
+BEGIN
+	PERFORM setseed(seed);
+	DELETE FROM oracle;
+	PERFORM roaring64_dedup_create(name, owned => is_owned, snowflake => flakes, chunk_bits => 10);
+	FOR i IN 1 .. 120 LOOP
+		CASE (random() * 5)::int
+			WHEN 0, 1, 2 THEN
+				FOR j IN 1 .. 1 + (random() * 12)::int LOOP
+					n := n + 1;
+					IF NOT roaring64_dedup_claim(name, 'k', n * 4194304 + n % 7) THEN RAISE 'seed %: % was not new', seed, n; END IF;
+					INSERT INTO oracle VALUES (n * 4194304 + n % 7, now_is, n);
+				END LOOP;
+			WHEN 3 THEN
+				-- of at most an eighth of the shortest window, so that the clock sees it all
+				step := random() * 10;
+				now_is := now_is + step;
+				EXECUTE format('UPDATE %I SET clock_read = clock_read - make_interval(secs => $1)', name) USING step;
+				COMMIT;
+				CALL roaring64_dedup_fold(name);
+			WHEN 4 THEN
+				-- what is out of the old window is not asked for any more
+				UPDATE oracle SET due = false WHERE (in_force = 'time' AND now_is - claimed > bound) OR (in_force = 'count' AND n - nth >= bound);
+				IF random() < 0.5 THEN
+					in_force := 'time'; bound := 80 + (random() * 200)::int;
+					PERFORM roaring64_dedup_alter(name, remember => make_interval(secs => bound));
+				ELSE
+					in_force := 'count'; bound := 1 + (random() * 150)::int;
+					PERFORM roaring64_dedup_alter(name, keep => bound);
+				END IF;
+			ELSE
+				COMMIT;
+				CALL roaring64_dedup_fold(name);
+		END CASE;
+		UPDATE oracle SET due = false WHERE (in_force = 'time' AND now_is - claimed > bound) OR (in_force = 'count' AND n - nth >= bound);
+		SELECT count(*) FILTER (WHERE NOT seen), kept + count(*) INTO missing, kept
+		FROM unnest(roaring64_dedup_seen_many(name, 'k', ARRAY(SELECT id FROM oracle WHERE due))) AS seen;
+		IF missing > 0 THEN RAISE 'seed %: % ids are forgotten early in step % with %: %', seed, missing, i, in_force, bound; END IF;
+	END LOOP;
+	IF roaring64_dedup_count(name, 'k') = n THEN RAISE 'seed %: nothing was ever forgotten', seed; END IF;
+	IF kept < 500 THEN RAISE 'seed %: only % were looked for', seed, kept; END IF;
+	PERFORM roaring64_dedup_drop(name);
+END $$;
+CALL random_windows('w1', false, false);
+CALL random_windows('w2', true, true);
+
+--
+-- Owned: straight into the chunks, in the order of the array
+--
+SELECT roaring64_dedup_create('partitions', owned => true, keep => 3, ascending => true);
+SELECT roaring64_dedup_claim_many('partitions', 'p', '{5,3,5,4}'), roaring64_dedup_claim('partitions', 'p', 6), roaring64_dedup_claim('partitions', 'p', 6);
+SELECT roaring64_dedup_claim_many('partitions', 'p', '{9,8,7,6}');
+SELECT * FROM partitions_chunks ORDER BY generation;
+SELECT roaring64_dedup_claim_many('partitions', 'p', '{3,5,6,10}'), (SELECT count(*) FROM partitions_claims) AS claims;
+-- rows of keys that have nothing left go
+SELECT roaring64_dedup_create('short', owned => true, remember => '8 hours');
+SELECT roaring64_dedup_claim('short', 'k' || i, i) FROM generate_series(1, 3) AS i;
+SELECT count(*) FROM short_windows;
+CALL pass('short', '1 day');
+SELECT count(*) FROM short_windows;
+
+--
+-- Random operations against a table
+--
+CREATE TABLE plain (key text, id bigint, PRIMARY KEY (key, id));
+CREATE PROCEDURE random_operations(name text, is_owned boolean, flakes boolean, bits integer, steps integer) LANGUAGE plpgsql AS $$
+DECLARE
+	seed double precision := random();
+	k text;
+	x bigint;
+	xs bigint[];
+	a text;
+	b text;
+BEGIN
+	PERFORM setseed(seed);
+	DELETE FROM plain;
+	PERFORM roaring64_dedup_create(name, owned => is_owned, snowflake => flakes, chunk_bits => bits);
+	FOR i IN 1 .. steps LOOP
+		k := 'k' || (random() * 3)::int;
+		x := (random() * 400 - 200)::bigint * CASE (random() * 2)::int WHEN 0 THEN 1 WHEN 1 THEN 4096 ELSE 45035996273704960 END;
+		xs := ARRAY(SELECT x + (random() * 20)::int FROM generate_series(1, (random() * 30)::int));
+		a := NULL;
+		b := NULL;
+		CASE (random() * 7)::int
+			WHEN 0 THEN
+				a := roaring64_dedup_claim(name, k, x);
+				INSERT INTO plain VALUES (k, x) ON CONFLICT DO NOTHING;
+				b := FOUND;
+			WHEN 1, 2 THEN
+				b := ARRAY(SELECT NOT EXISTS (SELECT FROM plain AS p WHERE p.key = k AND p.id = u.id) AND u.n = array_position(xs, u.id)
+						   FROM unnest(xs) WITH ORDINALITY AS u (id, n) ORDER BY n);
+				a := roaring64_dedup_claim_many(name, k, xs);
+				INSERT INTO plain SELECT DISTINCT k, id FROM unnest(xs) AS id ON CONFLICT DO NOTHING;
+			WHEN 3 THEN
+				a := roaring64_dedup_seen(name, k, x) || ' ' || roaring64_dedup_seen_many(name, k, xs)::text;
+				b := EXISTS (SELECT FROM plain AS p WHERE p.key = k AND p.id = x) || ' '
+					|| ARRAY(SELECT EXISTS (SELECT FROM plain AS p WHERE p.key = k AND p.id = u.id) FROM unnest(xs) WITH ORDINALITY AS u (id, n) ORDER BY n)::text;
+			WHEN 4 THEN
+				a := roaring64_dedup_forget_many(name, k, xs);
+				DELETE FROM plain AS p WHERE p.key = k AND p.id = ANY (xs);
+				GET DIAGNOSTICS b = ROW_COUNT;
+			WHEN 5 THEN
+				a := roaring64_dedup_load(name, k, roaring64_from_array(xs));
+				INSERT INTO plain SELECT DISTINCT k, id FROM unnest(xs) AS id ON CONFLICT DO NOTHING;
+				GET DIAGNOSTICS b = ROW_COUNT;
+			WHEN 6 THEN
+				a := roaring64_dedup_export(name, k)::text || roaring64_dedup_count(name, k);
+				b := (SELECT coalesce(roaring64_agg(id), '{}')::text || count(*) FROM plain AS p WHERE p.key = k);
+			ELSE
+				COMMIT;
+				CALL roaring64_dedup_fold(name);
+		END CASE;
+		IF a IS DISTINCT FROM b THEN RAISE 'seed %, step %: % instead of %', seed, i, a, b; END IF;
+	END LOOP;
+	PERFORM roaring64_dedup_drop(name);
+END $$;
+CALL random_operations('r1', false, false, 20, 200);
+CALL random_operations('r2', false, true, 8, 200);
+CALL random_operations('r3', true, false, 60, 100);
+CALL random_operations('r4', true, true, 24, 100);
+
+--
+-- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept
+--
+SELECT roaring64_dedup_create('moving');
+SELECT roaring64_dedup_claim_many('moving', 'k', '{1,2}');
+ALTER TABLE moving RENAME TO moved;
+SELECT roaring64_dedup_claim_many('moved', 'k', '{2,3}');
+CREATE SCHEMA dedup_elsewhere;
+BEGIN;
+ALTER TABLE moved SET SCHEMA dedup_elsewhere;
+ALTER TABLE moving_claims SET SCHEMA dedup_elsewhere;
+ALTER TABLE moving_chunks SET SCHEMA dedup_elsewhere;
+ALTER TABLE moving_windows SET SCHEMA dedup_elsewhere;
+SELECT roaring64_dedup_claim_many('dedup_elsewhere.moved', 'k', '{3,4}'), roaring64_dedup_seen('dedup_elsewhere.moved', 'k', 1);
+COMMIT;
+ALTER SCHEMA dedup_elsewhere RENAME TO dedup_again;
+CALL roaring64_dedup_fold('dedup_again.moved');
+SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{4,5}'), roaring64_dedup_seen('dedup_again.moved', 'k', 1);
+ALTER TABLE dedup_again.moving_claims RENAME TO claims_too;
+SELECT outcome('SELECT roaring64_dedup_claim(''dedup_again.moved'', ''k'', 5)');
+UPDATE dedup_again.moved SET claims = 'claims_too';
+SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{5,6}');
+-- a table in the place of another is not taken for it
+CREATE TABLE dedup_again.moving_claims (key int);
+SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{6,7}');
+ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bytea USING members::bytea;
+SELECT outcome('SELECT roaring64_dedup_claim(''dedup_again.moved'', ''k'', 5)');
+SELECT outcome('SELECT roaring64_dedup_seen_many(''dedup_again.moved'', ''k'', ''{5}'')');
+ALTER TABLE dedup_again.moving_chunks ALTER members TYPE roaring64 USING members::roaring64;
+-- nor one that a trigger has altered meanwhile
+CREATE FUNCTION alter_chunks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bigint USING 77;
 	RETURN NEW;
 END $$;
-CREATE TRIGGER also BEFORE UPDATE ON kept_chunks FOR EACH ROW EXECUTE FUNCTION also();
-SELECT roaring64_dedup_add('kept', 'k', 6);
-DROP TRIGGER also ON kept_chunks;
-SELECT roaring64_dedup_export('kept', 'k');
--- chunks in partitions, put in place by hand
-ALTER TABLE kept_chunks RENAME TO kept_chunks_0;
-ALTER TABLE kept_chunks_0 RENAME CONSTRAINT kept_chunks_pkey TO kept_chunks_0_pkey;
-CREATE TABLE kept_chunks (LIKE kept_chunks_0, PRIMARY KEY (key, chunk, generation)) PARTITION BY HASH (chunk);
-CREATE TABLE kept_chunks_1 PARTITION OF kept_chunks FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE kept_chunks_2 PARTITION OF kept_chunks FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO kept_chunks SELECT * FROM kept_chunks_0;
-DROP TABLE kept_chunks_0;
-UPDATE kept SET chunks = 'kept_chunks';
-SELECT roaring64_dedup_add('kept', 'k', (i * 1000000)) FROM generate_series(1, 4) AS i;
-SELECT roaring64_dedup_claim('kept', 'k', i) FROM unnest(ARRAY[1, 8, 2000000, 5000000]) AS i;
-SELECT roaring64_dedup_forget('kept', 'k', ARRAY[2, 3000000]), roaring64_dedup_seen('kept', 'k', 3000000);
-CALL roaring64_dedup_fold('kept');
-SELECT roaring64_dedup_export('kept', 'k'), (SELECT count(DISTINCT tableoid) FROM kept_chunks);
-SELECT roaring64_dedup_drop('kept');
--- chunks and claims in a child table
-SELECT roaring64_dedup_create('parent');
-SELECT roaring64_dedup_add('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 7000000);
-CREATE TABLE chunks_child () INHERITS (parent_chunks);
-CREATE TABLE claims_child () INHERITS (parent_claims);
-WITH gone AS (DELETE FROM parent_chunks RETURNING *) INSERT INTO chunks_child SELECT * FROM gone;
-WITH gone AS (DELETE FROM parent_claims RETURNING *) INSERT INTO claims_child SELECT * FROM gone;
-SELECT roaring64_dedup_seen('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 5), roaring64_dedup_claim('parent', 'k', 7000000);
-SELECT roaring64_dedup_add('parent', 'k', 6), roaring64_dedup_add('parent', 'k', 5);
-SELECT roaring64_dedup_forget('parent', 'k', 5), roaring64_dedup_export('parent', 'k'), (SELECT count(*) FROM parent_chunks);
-SELECT roaring64_dedup_export('parent', 'k');
-DROP TABLE chunks_child, claims_child;
-SELECT roaring64_dedup_drop('parent');
+CREATE TRIGGER alter_chunks BEFORE INSERT ON dedup_again.claims_too FOR EACH ROW EXECUTE FUNCTION alter_chunks();
+SELECT outcome('SELECT roaring64_dedup_claim(''dedup_again.moved'', ''k'', 77)');
+SELECT outcome('SELECT roaring64_dedup_claim_many(''dedup_again.moved'', ''k'', ''{77,78}'')');
+DROP TRIGGER alter_chunks ON dedup_again.claims_too;
+VACUUM FULL dedup_again.moving_chunks;
+REINDEX TABLE dedup_again.claims_too;
+SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{1,7,8}');
+-- the extension too
+ALTER EXTENSION roaring64 SET SCHEMA dedup_again;
+SELECT dedup_again.roaring64_dedup_claim_many('dedup_again.moved', 'k', '{8,9}'), dedup_again.roaring64_dedup_claim('partitions', 'p', 20);
+CALL dedup_again.roaring64_dedup_fold('dedup_again.moved');
+SELECT dedup_again.roaring64_dedup_export('dedup_again.moved', 'k');
+ALTER EXTENSION roaring64 SET SCHEMA public;
+-- rows are found by the index, also after the table was empty and is not analyzed
+SELECT roaring64_dedup_create('grown');
+VACUUM ANALYZE grown_claims, grown_chunks;
+SELECT roaring64_dedup_claim('grown', 'k', i) FROM generate_series(-7, -1) AS i;
+DISCARD PLANS;
+ALTER TABLE grown_claims SET (autovacuum_enabled = false);
+INSERT INTO grown_claims SELECT 'k', i FROM generate_series(1, 50000) AS i;
+SELECT seq_scan AS scans FROM pg_stat_xact_user_tables WHERE relname = 'grown_claims' \gset
+SELECT count(*) FROM generate_series(1, 3000) AS i WHERE roaring64_dedup_claim('grown', 'k', i);
+SELECT roaring64_dedup_forget_many('grown', 'k', ARRAY(SELECT generate_series(1, 200)::bigint));
+SELECT roaring64_dedup_drop('grown');
 
 --
--- Refused
+-- Row security is that of the tables
 --
-SELECT roaring64_dedup_claim('nothing', 'k', 1);
-SELECT roaring64_dedup_claim(12::regclass, 'k', 1);
-SELECT roaring64_dedup_claim('pg_class', 'k', 1);
-SELECT roaring64_dedup_claim('jobs_claims', 'k', 1);
-SELECT roaring64_dedup_claim(NULL::regclass, 'k', 1);
-SELECT roaring64_dedup_claim('jobs', NULL, 1);
-SELECT roaring64_dedup_claim('jobs', 'k', NULL::bigint);
-SELECT roaring64_dedup_claim('jobs', 'k', NULL::bigint[]);
-SELECT roaring64_dedup_claim('jobs', 'k', ARRAY[1, NULL]);
-SELECT roaring64_dedup_claim('jobs', 'k', '{}'::bigint[]);
-SELECT roaring64_dedup_seen('jobs', 'k', '{}'::bigint[]), roaring64_dedup_add('jobs', 'k', '{}'::bigint[]);
-SELECT roaring64_dedup_claim('jobs', 'k', array_agg(i)) FROM generate_series(1, 1000001) AS i;
-SELECT roaring64_dedup_seen('jobs', 'k', NULL::bigint);
-SELECT roaring64_dedup_load('jobs', 'k', NULL);
-SELECT roaring64_dedup_export('jobs', NULL);
-CALL roaring64_dedup_fold(NULL);
-CALL roaring64_dedup_rotate('pg_class');
-BEGIN READ ONLY;
-SELECT roaring64_dedup_claim('jobs', 'k', 1);
-ROLLBACK;
-BEGIN READ ONLY;
-SELECT roaring64_dedup_seen('jobs', 'k', 1), roaring64_dedup_count('jobs', 'k');
-CALL roaring64_dedup_fold('jobs');
-ROLLBACK;
-SELECT roaring64_dedup_is_empty('jobs', 'k') AS nothing_changed;
-SELECT roaring64_dedup_create('jobs');
-SELECT roaring64_dedup_create(NULL);
-SELECT roaring64_dedup_create('nowhere.jobs');
-SELECT roaring64_dedup_create(repeat('x', 60));
-SELECT roaring64_dedup_create('bad', capacity => 1);
-SELECT roaring64_dedup_create('bad', remember => '-1 day');
-SELECT roaring64_dedup_create('bad', capacity => 10, remember => '1 day');
-SELECT roaring64_dedup_create('bad', capacity => 10, generations => 1);
-SELECT roaring64_dedup_create('bad', layout => 'twitter');
-SELECT roaring64_dedup_create('bad', chunk_bits => 61);
-SELECT roaring64_dedup_create('bad', fold_after => -1);
-SELECT roaring64_dedup_create('bad', ascending => NULL);
-SELECT roaring64_dedup_alter('by_count', generations => 65);
-SELECT to_regclass('bad'), to_regclass('bad_claims');
--- another table's row, or none
-DELETE FROM eager;
-SELECT roaring64_dedup_claim('eager', 'k', 9);
+SELECT roaring64_dedup_create('guarded');
+SELECT roaring64_dedup_claim('guarded', 'mine', 1), roaring64_dedup_claim('guarded', 'theirs', 1);
+CREATE ROLE dedup_tenant;
+GRANT USAGE ON SCHEMA dedup_test TO dedup_tenant;
+GRANT SELECT ON guarded, guarded_windows TO dedup_tenant;
+GRANT SELECT, INSERT, DELETE ON guarded_claims, guarded_chunks TO dedup_tenant;
+ALTER TABLE guarded_claims ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON guarded_claims USING (key = 'mine');
+SET ROLE dedup_tenant;
+SELECT roaring64_dedup_claim('guarded', 'mine', 1), roaring64_dedup_claim('guarded', 'mine', 2), roaring64_dedup_seen('guarded', 'theirs', 1);
+SELECT outcome('SELECT roaring64_dedup_claim(''guarded'', ''theirs'', 2)');
+RESET ROLE;
 
--- a session's first look at a set, by a query that has workers
-CREATE TABLE many AS SELECT i FROM generate_series(1, 1000) AS i;
-ALTER TABLE many SET (parallel_workers = 2);
-\c -
-SET search_path = dedup, public;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT roaring64_dedup_count('jobs', 'a') FROM many HAVING count(*) = 1000;
-SELECT roaring64_dedup_count('jobs', 'a'), roaring64_dedup_export('jobs', 'a'), roaring64_dedup_is_empty('jobs', 'a'),
-	roaring64_dedup_seen('jobs', 'a', 1), roaring64_dedup_seen('jobs', 'a', '{1,2}'::bigint[])
-FROM many HAVING count(*) = 1000;
+--
+-- The trigger
+--
+CREATE TABLE inbox (queue text, id bigint, body text);
+CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
+INSERT INTO inbox VALUES ('q', 1, 'a'), ('q', 2, 'b'), ('q', 1, 'c') RETURNING *;
+CREATE OR REPLACE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id', 'raise');
+SELECT outcome(s) FROM unnest(ARRAY['INSERT INTO inbox VALUES (''q'', 1, ''a'')', 'INSERT INTO inbox VALUES (''q'', 3, ''a'')',
+	'INSERT INTO inbox VALUES (NULL, 4, ''a'')', 'INSERT INTO inbox VALUES (''q'', NULL, ''a'')']) AS s;
+-- too old is an error of its own, also where duplicates are skipped
+CREATE OR REPLACE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('recent', 'queue', 'id');
+SELECT outcome('INSERT INTO inbox VALUES (''k'', 5, ''a'')'), outcome('INSERT INTO inbox VALUES (''k'', 240, ''a'')');
+DROP TRIGGER once ON inbox;
+-- the key is text or a number
+CREATE TABLE typed (a smallint, b integer, c bigint, d varchar, e date, f timestamptz, id integer);
+CREATE FUNCTION typed_key(name text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE TRIGGER once BEFORE INSERT ON typed FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', %L, ''id'')', name);
+	RETURN outcome('INSERT INTO typed VALUES (-3, 4, 5, ''t-d'', ''2026-01-01'', now(), 1)');
+END $$;
+SELECT c, typed_key(c), (SELECT count(*) FROM typed) FROM unnest('{a,b,c,d,e,f,nothing}'::text[]) AS c;
+SELECT key FROM seen_claims WHERE key IN ('-3', '4', '5', 't-d') ORDER BY 1;
+-- partitions: the set is that of the topmost table's schema; a row that is moved is not lost
+CREATE SCHEMA dedup_parts;
+CREATE TABLE parted (queue text, id bigint, part int) PARTITION BY LIST (part);
+CREATE TABLE dedup_parts.one PARTITION OF parted FOR VALUES IN (1);
+CREATE TABLE dedup_parts.two PARTITION OF parted FOR VALUES IN (2);
+CREATE TRIGGER once BEFORE INSERT ON parted FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id', 'raise');
+INSERT INTO parted VALUES ('parted', 1, 1);
+SELECT outcome('INSERT INTO parted VALUES (''parted'', 1, 2)'), outcome('UPDATE parted SET part = 2'), (SELECT count(*) FROM parted);
+CREATE OR REPLACE TRIGGER once BEFORE INSERT ON parted FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
+SELECT outcome('UPDATE parted SET part = 2'), outcome('INSERT INTO parted VALUES (''parted'', 2, 2)'), (SELECT count(*) FROM parted);
+-- triggers that were made wrongly
+CREATE FUNCTION fired(trigger text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'CREATE OR REPLACE TRIGGER once ' || trigger;
+	RETURN outcome('INSERT INTO inbox VALUES (''q'', 9, ''a'')');
+END $$;
+SELECT fired('BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', ''queue'')'),
+	fired('BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', ''queue'', ''id'', ''what'')'),
+	fired('AFTER INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', ''queue'', ''id'')'),
+	fired('BEFORE INSERT ON inbox FOR EACH STATEMENT EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', ''queue'', ''id'')'),
+	fired('BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''inbox'', ''queue'', ''id'')'),
+	fired('BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger(''seen'', ''ctid'', ''id'')');
 
 SET client_min_messages = warning;
-DROP SCHEMA dedup CASCADE;
+DROP SCHEMA dedup_test, dedup_again, dedup_parts CASCADE;
+DROP ROLE dedup_tenant;

@@ -46,7 +46,7 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION roaring64;
-	SELECT roaring64_dedup_create('seen');
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('owned', owned => true);
 	CREATE TABLE messages (id bigint, client integer);
 	CREATE TABLE rounds (n integer);
 	INSERT INTO rounds VALUES (0);
@@ -150,7 +150,7 @@ $node->safe_psql(
 	'postgres', q{
 	BEGIN; SELECT process(-1, 0); PREPARE TRANSACTION 'one';
 	BEGIN; SELECT process(-2, 0); PREPARE TRANSACTION 'two';
-	BEGIN; SELECT roaring64_dedup_claim_bulk('seen', 'bulk', ARRAY[-3]); PREPARE TRANSACTION 'three';
+	BEGIN; SELECT roaring64_dedup_claim('owned', 'bulk', -3); PREPARE TRANSACTION 'three';
 });
 $node->stop('immediate');
 $node->start;
@@ -159,13 +159,13 @@ my ($status, $out, $err) = $node->psql('postgres',
 	q{SET statement_timeout = '500ms'; SELECT process(-1, 0)});
 like($err, qr/statement timeout/, 'a claim waits for one that is prepared');
 ($status, $out, $err) = $node->psql('postgres',
-	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_claim('seen', 'bulk', -4)});
-like($err, qr/statement timeout/, 'and for one in bulk');
+	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_claim('owned', 'bulk', -4)});
+like($err, qr/statement timeout/, 'and for one of an owned key');
 $node->safe_psql('postgres',
 	q{COMMIT PREPARED 'one'; ROLLBACK PREPARED 'two'; COMMIT PREPARED 'three'});
 is( $node->safe_psql(
 		'postgres',
-		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('seen', 'bulk', -3)}),
+		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('owned', 'bulk', -3)}),
 	'f|t|f',
 	'one that was committed is a duplicate, one that was rolled back is new');
 
@@ -182,7 +182,7 @@ for my $place ('claimed', 'folded')
 	is( $node->safe_psql(
 			'postgres', q{
 		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5)),
-			count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', ARRAY[-5, -1]) <> '{}'),
+			count(*) FILTER (WHERE roaring64_dedup_claim_many('seen', 'k', ARRAY[-5, -1]) <> '{f,f}'),
 			pg_current_xact_id_if_assigned() IS NULL
 		FROM generate_series(1, 1000)}),
 		'0|0|t', "a duplicate that is $place needs no transaction id");
@@ -206,7 +206,7 @@ $node->safe_psql('postgres', q{SELECT process(-10, 0); SELECT process(-11, 0)});
 $node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen'); SELECT process(-12, 0)});
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is( $standby->safe_psql(
-		'postgres', q{SELECT roaring64_dedup_seen('seen', 'k', ARRAY[-10, -12, -13]), roaring64_dedup_seen('seen', 'k', -11)}),
+		'postgres', q{SELECT roaring64_dedup_seen_many('seen', 'k', ARRAY[-10, -12, -13]), roaring64_dedup_seen('seen', 'k', -11)}),
 	'{t,t,f}|t', 'a standby answers what is seen');
 is($standby->safe_psql('postgres', $compare), 't|0|t', 'and has what the primary has');
 ($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -13)});

@@ -78,7 +78,7 @@ my %families = (
 		(SELECT roaring64_or_cardinality_agg(s) FROM (VALUES (a), (b), (a | i)) v (s))},
 	'variables' => q{with_variable(a, i)},
 	'claims' => q{roaring64_dedup_claim('seen', 'k', i), roaring64_dedup_seen('seen', 'k', i),
-		roaring64_dedup_claim('seen', 'l', ARRAY[i, i + 1])},
+		roaring64_dedup_claim_many('seen', 'l', ARRAY[i, i + 1])},
 	'delays' => q{roaring64_delay_next_due('later'), roaring64_delay_count('later', to_timestamp(i % 9))},
 	'refusals' => q{refused(a, i)},
 );

@@ -351,19 +351,20 @@ sub cancel_often
 }
 
 value(q{
-	SELECT roaring64_dedup_create('seen'), roaring64_delay_create('later', '256 ms');
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('owned', owned => true), roaring64_delay_create('later', '256 ms');
 	CREATE TABLE facts (key int, id bigint, mark boolean NOT NULL, PRIMARY KEY (key, id));
 	INSERT INTO facts SELECT i % 500, i, i % 3 = 0 FROM generate_series(1, 150000) i;
 });
 my $ids = '(SELECT array_agg(i * 3) FROM generate_series(1::bigint, 60000) i)';
-my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(ids), 0) FROM seen_chunks),
+my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(members)), 0) FROM seen_chunks),
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k')), roaring64_dedup_count('seen', 'k')};
-cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim('seen', 'k', $ids))", $seen, '60000|0|60000|60000');
+cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))", $seen, '60000|0|60000|60000');
 # a duplicate costs less, and must go on being one
-cancel_often('claim again', "SELECT roaring64_dedup_claim('seen', 'k', $ids)", $seen, '60000|0|60000|60000');
+cancel_often('claim again', "SELECT roaring64_dedup_claim_many('seen', 'k', $ids)", $seen, '60000|0|60000|60000');
 cancel_often('fold', q{CALL roaring64_dedup_fold('seen')}, $seen, '0|60000|60000|60000');
-cancel_often('forget', "SELECT roaring64_dedup_forget('seen', 'k', $ids)", $seen, '0|0|0|0');
-cancel_often('claim in bulk', "SELECT cardinality(roaring64_dedup_claim_bulk('seen', 'k', $ids))", $seen, '0|60000|60000|60000');
+cancel_often('forget', "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, '0|0|0|0');
+cancel_often('claim of an owned set', "SELECT cardinality(roaring64_dedup_claim_many('owned', 'k', $ids))",
+	q{SELECT roaring64_dedup_count('owned', 'k'), (SELECT count(*) FROM owned_claims)}, '60000|0');
 cancel_often('load',
 	q{SELECT roaring64_dedup_load('sparse', 'l', get('wide2'))},
 	q{SELECT (SELECT count(*) FROM sparse_claims), roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},

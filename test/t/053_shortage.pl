@@ -75,7 +75,7 @@ value(
 	SELECT roaring64_dedup_create('seen', chunk_bits => 56), roaring64_delay_create('later', '256 ms');
 });
 
-my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(ids), 0) FROM seen_chunks),
+my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(members)), 0) FROM seen_chunks),
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k'))};
 my $ids = '(SELECT array_agg(id) FROM ids WHERE id & 1 = 1)';
 my $claimed = value('SELECT count(*) FROM ids WHERE id & 1 = 1');
@@ -208,12 +208,12 @@ sub try_helpers
 		q{SELECT count(*) FROM found}, '3');
 	is(value($in_index), '1|1', "$name, index: finds what was put in");
 	$failed += try_with_more($what, $error, "$name, claim",
-		"SELECT cardinality(roaring64_dedup_claim('seen', 'k', $ids))", $seen, "$claimed|0|$claimed");
+		"SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))", $seen, "$claimed|0|$claimed");
 	$failed += try_with_more($what, $error, "$name, fold", q{CALL roaring64_dedup_fold('seen')}, $seen, "0|$claimed|$claimed");
 	$failed += try_with_more($what, $error, "$name, load", q{SELECT roaring64_dedup_load('seen', 'l', get('wide1'))},
 		q{SELECT roaring64_dedup_count('seen', 'l')}, '200000');
 	$failed += try_with_more($what, $error, "$name, export", q{SELECT roaring64_dedup_export('seen', 'l')}, $seen, "0|" . ($claimed + 200000) . "|$claimed");
-	$failed += try_with_more($what, $error, "$name, forget", "SELECT roaring64_dedup_forget('seen', 'k', $ids)", $seen, "0|200000|0");
+	$failed += try_with_more($what, $error, "$name, forget", "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, "0|200000|0");
 	$failed += try_with_more($what, $error, "$name, delayed messages, added", q{
 		SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp((hashint8(i) & 16777215) / 1000.0)))
 		FROM generate_series(1::bigint, 60000) i}, $later, '60000');
@@ -227,7 +227,7 @@ sub try_helpers
 	is(value(q{SELECT to_regclass('users') IS NULL}), 't', "$name, migration: taken back");
 	value(q{
 		DROP INDEX made; DELETE FROM found WHERE s @> 8::bigint AND NOT s @> 7::bigint; VACUUM found;
-		SELECT roaring64_dedup_forget('seen', 'l', array_agg(e)) FROM roaring64_elements(get('wide1')) e;
+		SELECT roaring64_dedup_forget_many('seen', 'l', array_agg(e)) FROM roaring64_elements(get('wide1')) e;
 		VACUUM FULL seen_claims, seen_chunks, later});
 	cmp_ok($failed, '>', 8, "$name: there was too little of it $failed times");
 	return;
@@ -284,7 +284,7 @@ SKIP:
 		'wide2', 'full disk, index build: one that fits works');
 
 	value(q{DROP INDEX made; SET default_tablespace = small; SELECT roaring64_dedup_create('tight', chunk_bits => 56)});
-	value(q{SELECT roaring64_dedup_claim('tight', 'k', array_agg(id)) FROM (SELECT id FROM ids LIMIT 20000) AS i});
+	value(q{SELECT roaring64_dedup_claim_many('tight', 'k', array_agg(id)) FROM (SELECT id FROM ids LIMIT 20000) AS i});
 	my $tight = q{SELECT roaring64_cardinality(roaring64_dedup_export('tight', 'k')), count(*) FROM tight_claims};
 	fill();
 	full('fold', q{CALL roaring64_dedup_fold('tight')}, $tight);

@@ -50,7 +50,7 @@ value(q{
 	CREATE FUNCTION process(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		IF cardinality(ids) > 1 THEN
-			INSERT INTO messages SELECT unnest(roaring64_dedup_claim('seen', 'k', ids));
+			INSERT INTO messages SELECT id FROM unnest(ids, roaring64_dedup_claim_many('seen', 'k', ids)) AS c (id, is_new) WHERE is_new;
 		ELSIF roaring64_dedup_claim('seen', 'k', ids[1]) THEN
 			INSERT INTO messages VALUES (ids[1]);
 		END IF;

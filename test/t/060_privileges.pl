@@ -62,9 +62,10 @@ is($node->safe_psql('base', q{
 my $set_up = q{
 	SET search_path = app, ext;
 	SELECT roaring64_dedup_create('seen');
-	SELECT roaring64_dedup_create('recent', capacity => 1000, ascending => true);
-	SELECT roaring64_dedup_claim_bulk('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
-	SELECT roaring64_dedup_claim_bulk('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
+	SELECT roaring64_dedup_create('recent', keep => 1000, ascending => true);
+	SELECT roaring64_dedup_create('own', owned => true);
+	SELECT roaring64_dedup_load('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
+	SELECT roaring64_dedup_load('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
 	CREATE TABLE inbox (queue text, id bigint);
@@ -83,18 +84,20 @@ is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WH
 #
 my @needs = (
 	[ q{SELECT roaring64_dedup_seen('seen', 'k', 1)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_seen('seen', 'k', '{1,9}'::bigint[])}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen_many('seen', 'k', '{1,9}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen('recent', 'k', 9)}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_count('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_export('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_stats('seen')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_claim('seen', 'k', 5)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim('seen', 'k', '{5,6}'::bigint[])}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_keys' ],
+	[ q{SELECT roaring64_dedup_claim_many('seen', 'k', '{5,6}')}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_claim('own', 'k', 5)}, 'SELECT ON own', 'SELECT ON own_claims', 'SELECT, INSERT, UPDATE ON own_chunks', 'SELECT, INSERT, UPDATE ON own_windows' ],
 	[ q{INSERT INTO inbox VALUES ('k', 7)}, 'INSERT ON inbox', 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_add('seen', 'k', '{8,5000000}'::bigint[])}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_forget('seen', 'k', '{1,4}'::bigint[])}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, UPDATE ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim_bulk('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
-	[ q{CALL roaring64_dedup_fold('seen')}, 'SELECT ON seen', 'SELECT, DELETE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks' ],
-	[ q{CALL roaring64_dedup_fold('recent')}, 'SELECT ON recent', 'SELECT, DELETE ON recent_claims', 'SELECT, INSERT, UPDATE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_keys' ],
+	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')}, 'SELECT ON seen', 'SELECT, UPDATE, DELETE ON seen_claims', 'SELECT, UPDATE, DELETE ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_load('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
+	[ q{SELECT roaring64_dedup_load('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent' ],
 	[ q{SELECT roaring64_delay_count('later')}, 'SELECT ON later' ],
 	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT * FROM roaring64_delay_take('later')}, 'SELECT, UPDATE, DELETE ON later' ],
@@ -132,6 +135,37 @@ for my $case (@needs)
 	}
 	is("@works_without", '', '... and needs each of them');
 }
+# Fold commits, so it is not in a block here.  Without a privilege it says so,
+# and before it has locked anything.
+my @fold = ('SELECT, UPDATE ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks');
+for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ])
+{
+	my ($set, @privileges) = @$case;
+	my @single = single(map { s/SET/$set/r } @privileges);
+
+	for my $missing ('', @single)
+	{
+		my @granted = grep { $_ ne $missing } @single;
+
+		$node->safe_psql('base', join '', 'SET search_path = app, ext; SET ROLE app;', map { "GRANT $_ TO worker;" } @granted);
+		($out, $err) = run_as('worker', "SET search_path = app, ext; CALL roaring64_dedup_fold('$set')");
+		if ($missing) { like($err, qr/permission denied for table/, "fold of $set without $missing"); }
+		else { is($err, '', "fold of $set works with @single"); }
+		$node->safe_psql('base', join '', 'SET search_path = app, ext; SET ROLE app;',
+			"SELECT roaring64_dedup_claim('$set', 'k', 100 + (SELECT count(*) FROM ${set}_claims) + roaring64_dedup_count('$set', 'k'));",
+			map { "REVOKE $_ FROM worker;" } @single);
+	}
+}
+# One who may only read keeps nobody from claiming.
+$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; GRANT SELECT ON seen, seen_claims, seen_chunks, seen_windows TO worker});
+for my $call ("SELECT roaring64_dedup_load('seen', 'k', '{}')", "SELECT roaring64_dedup_forget('seen', 'k', 1)",
+	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT roaring64_dedup_append('seen', 'k', '{}', NULL)",
+	"CALL roaring64_dedup_fold('seen')", "SELECT roaring64_dedup_claim('seen', 'k', 555)")
+{
+	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
+	like($err, qr/permission denied|must be owner/, "$call is refused to one who may read");
+}
+$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; REVOKE SELECT ON seen, seen_claims, seen_chunks, seen_windows FROM worker});
 for my $call ("SELECT roaring64_dedup_drop('seen')",
 	"CALL roaring64_migrate('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
 {
@@ -200,7 +234,7 @@ $node->safe_psql('base', q{
 			planted := planted + 1;
 		END LOOP;
 		-- names that the statements of the helpers use themselves
-		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,sets_facts}'::text[]) AS n (name)
+		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,w,s,n,o,given,claimed,locked,taken,numbered,placed,written,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,sets_facts}'::text[]) AS n (name)
 		LOOP
 			EXECUTE format('CREATE VIEW evil.%I AS SELECT 1 AS id WHERE evil.refuse(%L)', p.name, 'table ' || p.name);
 		END LOOP;
@@ -225,24 +259,26 @@ for my $bait ('SELECT 1 OPERATOR(evil.=) 1', 'SELECT 1 = 1', "SELECT 'a'::text =
 
 # All statements name what they mean themselves.
 my @calls = (
-	q{SELECT ext.roaring64_dedup_create('app.a', capacity => 100, generations => 4, ascending => true);
-	  SELECT ext.roaring64_dedup_create('app.b', remember => '1 hour', layout => 'snowflake', fold_after => 1);
-	  SELECT ext.roaring64_dedup_create('app.c')},
+	q{SELECT ext.roaring64_dedup_create('app.a', keep => 100, ascending => true);
+	  SELECT ext.roaring64_dedup_create('app.b', remember => '1 hour', snowflake => true, ascending => true);
+	  SELECT ext.roaring64_dedup_create('app.c');
+	  SELECT ext.roaring64_dedup_create('app.d', owned => true, keep => 100, ascending => true)},
 	(map { my $set = $_; map { s/SET/$set/gr }
 		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', 1), ext.roaring64_dedup_claim('app.SET', 'k', 1)},
-		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', '{1,2,3}'::bigint[]), ext.roaring64_dedup_claim('app.SET', 'k', '{2,3,4}'::bigint[])},
-		q{SELECT ext.roaring64_dedup_claim_bulk('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
-		q{SELECT ext.roaring64_dedup_seen('app.SET', 'k', '{1,99}'::bigint[]), ext.roaring64_dedup_count('app.SET', 'k'), ext.roaring64_dedup_is_empty('app.SET', 'k')},
+		q{SELECT ext.roaring64_dedup_claim_many('app.SET', 'k', '{1,2,3}'), ext.roaring64_dedup_claim_many('app.SET', 'k', '{2,3,4}')},
+		q{SELECT ext.roaring64_dedup_load('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
+		q{SELECT ext.roaring64_dedup_seen_many('app.SET', 'k', '{1,99}'), ext.roaring64_dedup_count('app.SET', 'k')},
 		q{SELECT ext.roaring64_dedup_export('app.SET', 'k'); SELECT * FROM ext.roaring64_dedup_stats('app.SET')},
-		q{CALL ext.roaring64_dedup_fold('app.SET'); CALL ext.roaring64_dedup_rotate('app.SET')},
-		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1), ext.roaring64_dedup_forget('app.SET', 'k', '{1,2,3}'::bigint[])},
+		q{CALL ext.roaring64_dedup_fold('app.SET')},
+		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1), ext.roaring64_dedup_forget_many('app.SET', 'k', '{1,2,3}')},
 		q{SELECT ext.roaring64_dedup_load('app.SET', 'k', '{1,2,3,100,101}')},
 		q{BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT ext.roaring64_dedup_claim('app.SET', 'k', 50),
-		  ext.roaring64_dedup_claim('app.SET', 'k', '{51,52}'::bigint[]), ext.roaring64_dedup_claim_bulk('app.SET', 'k', '{53}'); COMMIT},
-		q{SELECT ext.roaring64_dedup_alter('app.SET', ascending => false, fold_after => 5)}
-	} 'a', 'b', 'c'),
-	q{SELECT ext.roaring64_dedup_add('app.c', 'k', 70), ext.roaring64_dedup_add('app.c', 'k', '{70,71}'::bigint[])},
-	# without the indexes that the quick way needs
+		  ext.roaring64_dedup_claim_many('app.SET', 'k', '{51,52}'); COMMIT},
+		q{SELECT ext.roaring64_dedup_alter('app.SET', remember => '1 day'); CALL ext.roaring64_dedup_fold('app.SET')},
+		# the clock goes by an eighth of the window at a time
+		(map { q{UPDATE app.SET set clock_read = 'epoch'; CALL ext.roaring64_dedup_fold('app.SET')} } 1 .. 2),
+	} 'a', 'b', 'd'),
+	q{SELECT ext.roaring64_dedup_claim_many('app.c', 'k', '{1,2,3}'); CALL ext.roaring64_dedup_fold('app.c')},
 	q{ALTER TABLE app.c_claims ENABLE ROW LEVEL SECURITY; ALTER TABLE app.c_claims FORCE ROW LEVEL SECURITY;
 	  CREATE POLICY all_rows ON app.c_claims USING (true);
 	  SELECT ext.roaring64_dedup_claim('app.c', 'k', 80), ext.roaring64_dedup_seen('app.c', 'k', 80)},
@@ -291,7 +327,7 @@ for my $call (@calls)
 is($node->safe_psql('base', q{SET search_path = app, ext;
 	SELECT roaring64_dedup_export('c', 'k'), roaring64_dedup_export('c', 'x'), (SELECT count(*) FROM mail),
 		(SELECT count(*) FROM facts), (SELECT sum(roaring64_cardinality("all")) FROM sets)}),
-	'{1,2,3,4,5,6,7,50,51,52,53,70,71,80,100,101}|{1,2}|2|982|982', 'and did the right thing');
+	'{1,2,3,80}|{1,2}|2|982|982', 'and did the right thing');
 
 # the writers of others, with the traps in their way
 ($out, $err) = run_as('worker', "$path INSERT INTO app.facts VALUES (9, 9000, true)");

@@ -117,7 +117,7 @@ my $write = q{
 	INSERT INTO sets VALUES (1000, '{1,2,3,5000}');
 	INSERT INTO inbox VALUES ('k', 5), ('k', 500);
 	INSERT INTO facts VALUES (7, 7);
-	SELECT count(*), roaring64_dedup_claim('seen', 'k', '{11,12}'::bigint[]) FROM inbox;
+	SELECT count(*), roaring64_dedup_claim_many('seen', 'k', '{11,12}'::bigint[]) FROM inbox;
 	SELECT * FROM roaring64_delay_take('later');
 	SELECT all_ FROM sets_of_facts AS s (who, all_) WHERE who = 7;
 	ROLLBACK;

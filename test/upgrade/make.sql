@@ -44,10 +44,10 @@ CREATE TABLE by_hash_1 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDE
 INSERT INTO by_hash SELECT s FROM sets WHERE s IS NOT NULL;
 
 -- dedup sets: chunks and claims that are not folded
-SELECT roaring64_dedup_create('forever', fold_after => 0);
-SELECT roaring64_dedup_create('latest', capacity => 4000, generations => 4, ascending => true, fold_after => 0);
-SELECT roaring64_dedup_create('days', remember => '30 days', layout => 'snowflake', fold_after => 0);
-SELECT count(roaring64_dedup_claim_bulk(s, 'bulk', ARRAY(SELECT generate_series(1::bigint, 5000))))
+SELECT roaring64_dedup_create('forever');
+SELECT roaring64_dedup_create('latest', keep => 1000, ascending => true);
+SELECT roaring64_dedup_create('days', remember => '30 days', snowflake => true);
+SELECT roaring64_dedup_load(s, 'bulk', int8range(1, 5001)::roaring64)
 FROM unnest('{forever,latest,days}'::regclass[]) s;
 SELECT count(roaring64_dedup_claim(s, 'k' || i % 3, i)) FROM unnest('{forever,latest,days}'::regclass[]) s, generate_series(1::bigint, 300) i;
 CALL roaring64_dedup_fold('forever');

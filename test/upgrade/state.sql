@@ -48,9 +48,9 @@ SELECT 'index', pg_temp.answer('SELECT k FROM sets WHERE roaring64_cardinality(s
 -- the state of the helpers
 SELECT 'dedup', s, k, roaring64_dedup_count(s, k), md5(roaring64_dedup_export(s, k)::bytea)
 FROM unnest('{forever,latest,days}'::regclass[]) s, unnest('{bulk,k0,k1,k2,mail}'::text[]) k ORDER BY s::text, k;
-SELECT 'dedup', s, x.keys, x.claims, x.chunks, x.ids, x.generation FROM unnest('{forever,latest,days}'::regclass[]) s,
-	roaring64_dedup_stats(s) AS x (keys, claims, chunks, ids, bytes, per_id, generation, waits) ORDER BY s::text;
-SELECT 'dedup', * FROM latest_keys ORDER BY key;
+SELECT 'dedup', s, x.* FROM unnest('{forever,latest,days}'::regclass[]) s,
+	roaring64_dedup_stats(s) AS x ORDER BY s::text;
+SELECT 'dedup', * FROM latest_windows ORDER BY key;
 SELECT 'dedup', 'forever', count(*), bool_and(roaring64_dedup_seen('forever', 'k' || i % 3, i)) FROM generate_series(1::bigint, 400) i;
 SELECT 'dedup', 'too old', roaring64_dedup_seen('latest', 'bulk', 1::bigint) IS NULL;
 SELECT 'delay', roaring64_delay_count('later'), roaring64_delay_next_due('later'),
