@@ -34,7 +34,9 @@
 -- the next.  So the clock of the server may jump: a jump back is no time, and a
 -- jump forth an eighth, of which the window has four to spare.  With a window
 -- by count generations are numbered, per key, and each takes as many ids as are
--- to be kept; when the next one begins, all before the one that is full go.
+-- to be kept; when the next one begins, all before the one that is full go.  A
+-- fold puts all claims of a key into one generation, however many: which of
+-- them were the latest only the clock could tell.
 -- Generations never get smaller, whatever the window is changed to, and what
 -- was written under another window counts as written now.
 --
@@ -580,18 +582,14 @@ BEGIN
 								   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR ids >= $3)', VARIADIC o.names)
 					USING low, high, o.keep, o.clock;
 					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-								   ' RETURNING c.key, c.id, c.claimed_at, w.generation, w.ids, w.oldest),'
-								   ' numbered AS (SELECT *, ids + row_number() OVER (PARTITION BY key ORDER BY claimed_at, id) - 1 AS n FROM taken),'
-								   ' placed AS (SELECT key, %5$s(id) AS place, generation + n / $3 AS generation FROM numbered),'
+								   ' RETURNING c.key, %5$s(c.id) AS place, w.generation),'
 								   ' written AS (INSERT INTO %2$s AS c (key, chunk, generation, members)'
-								   ' SELECT key, place >> $4, generation, %4$s.roaring64_agg(place) FROM placed'
-								   ' GROUP BY key, place >> $4, generation ORDER BY 1, 2, 3'
+								   ' SELECT key, place >> $3, generation, %4$s.roaring64_agg(place) FROM taken'
+								   ' GROUP BY key, place >> $3, generation ORDER BY 1, 2'
 								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members)'
-								   ' UPDATE %3$s AS w SET generation = f.generation + f.n / $3, ids = f.n %% $3 + 1,'
-								   ' oldest = CASE WHEN f.n >= $3 THEN f.generation + f.n / $3 - 1 ELSE f.oldest END'
-								   ' FROM (SELECT key, generation, oldest, max(n) AS n FROM numbered GROUP BY key, generation, oldest) AS f'
+								   ' UPDATE %3$s AS w SET ids = w.ids + f.n FROM (SELECT key, count(*) AS n FROM taken GROUP BY key) AS f'
 								   ' WHERE w.key = f.key', VARIADIC o.names)
-					USING low, high, o.keep, o.chunk_bits;
+					USING low, high, o.chunk_bits;
 					EXECUTE format('WITH gone AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
 								   ' AND c.generation < w.oldest RETURNING c.key, CASE WHEN $3 THEN %7$s END AS id)'
 								   ' UPDATE %3$s AS w SET forgotten = greatest(w.forgotten, f.id)'

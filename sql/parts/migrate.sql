@@ -298,7 +298,7 @@ BEGIN
 	FROM pg_class
 	WHERE oid = ANY (members || ARRAY(SELECT to_regclass(o) FROM unnest(objects) AS o))
 		AND NOT pg_has_role(relowner, 'USAGE')
-	LIMIT 1;
+	ORDER BY relname LIMIT 1;
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
