@@ -600,7 +600,7 @@ BEGIN
 				room := least(room * 2, most);
 			EXCEPTION WHEN OTHERS THEN
 				-- no privilege, no disk, no statement: nothing of a key
-				IF sqlstate ~ '^(42|53|57|58)' THEN
+				IF sqlstate ~ '^(42|53|57|58|XX000)' THEN
 					RAISE;
 				END IF;
 				IF low = high THEN
