@@ -71,7 +71,7 @@ $node->poll_query_until('postgres', 'SELECT count(*) > 30050 FROM audience') or 
 $node->safe_psql('postgres', $begin);
 my $filled = 0;
 $filled++ while $node->safe_psql('postgres', "$fill\\echo :ROW_COUNT") ne '0';
-$writers->signal('INT');
+$writers->signal('TERM');
 $writers->finish;
 unlike(slurp_file($errors), qr/error/i, 'no writer gets an error');
 cmp_ok($filled, '>=', 3, 'the rows are filled in batches');
