@@ -30,7 +30,7 @@ MODULE_big = roaring64
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/roaring64.control)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
-	operators functions aggregates gin planner dedup delay migrate)
+	operators functions aggregates gin dedup delay migrate)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
 DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*--*.sql)))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))

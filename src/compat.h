@@ -88,6 +88,12 @@ extern PGDLLEXPORT void _PG_init(void);
 /* From 18 on PL/pgSQL lets functions of extensions change its variables. */
 #define ROARING64_MODIFIES_IN_PLACE (PG_VERSION_NUM >= 180000)
 
+/* What a node says in EXPLAIN moved to headers of its own in 18. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
 /* Random numbers of the backend, from 0 to less than 1. */
 #if PG_VERSION_NUM >= 150000
 #include "common/pg_prng.h"

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "index/lookup.h"
 #include "type/roaring64.h"
 
 PG_MODULE_MAGIC;
@@ -16,7 +17,7 @@ PG_MODULE_MAGIC;
 /*
  * CRoaring is bound here and not by the dynamic linker; portable/kernels.c
  * says why.  It comes first because a load that fails is tried again by the
- * next call, and a setting can be defined only once.
+ * next call, and a setting or a scan can be defined only once.
  */
 void
 _PG_init(void)
@@ -30,4 +31,5 @@ _PG_init(void)
 				 errdetail("The reason is: %s.", problem),
 				 errhint("Install the CRoaring that roaring64 was built with, and load roaring64 before a library that replaces its functions.")));
 	roaring64_define_settings();
+	roaring64_register_lookup();
 }
