@@ -83,7 +83,7 @@ ROARING_LIBS := $(shell $(PKG_CONFIG) --libs roaring)
 endif
 
 # The module is not linked with CRoaring but opens it by this name when it is
-# loaded: see src/portable/kernels.c.
+# loaded: see src/engine/croaring.c.
 ifeq ($(origin ROARING_SONAME),undefined)
 ROARING_SONAME := $(shell $(top)/tools/roaring-soname $(CC) $(ROARING_LIBS))
 ifeq ($(ROARING_SONAME),)

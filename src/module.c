@@ -14,7 +14,7 @@
 PG_MODULE_MAGIC;
 
 /*
- * CRoaring is bound here and not by the dynamic linker; portable/kernels.c
+ * CRoaring is bound here and not by the dynamic linker; engine/croaring.c
  * says why.  It comes first because a load that fails is tried again by the
  * next call, and a setting can be defined only once.
  */

@@ -52,7 +52,7 @@ COMMENT ON CAST (roaring64 AS bigint[]) IS
 'the elements, ascending';
 
 --
--- src/type/range.c: ranges and multiranges
+-- src/type/int8range.c: ranges and multiranges
 --
 
 CREATE FUNCTION roaring64_from_range(int8range)

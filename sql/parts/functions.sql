@@ -90,7 +90,7 @@ COMMENT ON FUNCTION roaring64_jaccard(roaring64, roaring64) IS
 'Jaccard index: share of the elements of either set that both have';
 
 --
--- src/type/order.c: where an element stands in a set
+-- src/type/rank.c: where an element stands in a set
 --
 
 CREATE FUNCTION roaring64_min(roaring64)
@@ -143,7 +143,7 @@ COMMENT ON FUNCTION roaring64_next_absent(roaring64, bigint) IS
 'smallest bigint at or above the value that is not an element, NULL if there is none';
 
 --
--- src/type/parts.c: pages, chunks, shifted sets
+-- src/type/slice.c: pages, chunks, shifted sets
 --
 
 -- not STRICT: a limit of NULL is no limit

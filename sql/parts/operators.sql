@@ -1,5 +1,5 @@
 --
--- src/type/setops.c: union, intersection, difference, symmetric difference
+-- src/type/operators.c: union, intersection, difference, symmetric difference
 --
 
 CREATE FUNCTION roaring64_or(roaring64, roaring64)

@@ -1,6 +1,6 @@
 --
 -- The type.  Its payload is the portable 64-bit Roaring format; see
--- src/portable/r64.h.
+-- src/engine/r64.h.
 --
 
 CREATE TYPE roaring64;
@@ -25,7 +25,7 @@ COMMENT ON FUNCTION roaring64_out(roaring64) IS
 'I/O';
 
 --
--- src/type/foreign.c: bytes
+-- src/type/bytes.c: bytes
 --
 
 CREATE FUNCTION roaring64_recv(internal)

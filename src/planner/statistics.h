@@ -26,7 +26,7 @@
 #include "postgres.h"
 
 #include "planner/server.h"
-#include "portable/r64.h"
+#include "engine/r64.h"
 
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064

@@ -61,7 +61,7 @@ roaring64_too_large(const char *what, const char *hint)
 }
 
 /*
- * The only report of a damaged stored value; foreign.c has the one of bytes
+ * The only report of a damaged stored value; bytes.c has the one of bytes
  * that were never ours.
  */
 static void

@@ -22,7 +22,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "portable/r64.h"
+#include "engine/r64.h"
 
 /*
  * Memory from CurrentMemoryContext, failures as ereport(ERROR).  In a copy of
@@ -121,7 +121,7 @@ extern void roaring64_define_settings(void);
 extern bool roaring64_is_type(Oid type);
 
 /*
- * foreign.c: bytes that are not ours.  Gives their canonical form as a datum,
+ * bytes.c: bytes that are not ours.  Gives their canonical form as a datum,
  * or reports with ERRCODE_INVALID_BINARY_REPRESENTATION what is wrong with
  * them (softly, if context is an ErrorSaveContext; then returns (Datum) 0).
  */

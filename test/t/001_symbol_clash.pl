@@ -10,7 +10,7 @@
 # own functions.
 #
 # Fails if the module is linked with CRoaring instead of opening it as
-# src/portable/kernels.c does.  With $ROARING_SOURCE its code is in the module,
+# src/engine/croaring.c does.  With $ROARING_SOURCE its code is in the module,
 # and no other library can replace its functions.  Without RTLD_DEEPBIND
 # roaring64 must refuse to work where the decoy was there before it.
 
@@ -58,7 +58,7 @@ for (qx{nm $dynamic -S --defined-only --format=posix '$library'})
 	if ($type =~ /^[TW]$/) { $functions{$name} = 1; }
 	elsif ($size && $type =~ /^[A-Z]$/) { $objects{$name} = hex $size; }
 }
-open my $kernels, '<', 'src/portable/kernels.h' or die "kernels.h: $!";
+open my $kernels, '<', 'src/engine/croaring.h' or die "croaring.h: $!";
 my @kernels = map { /^\s*K\((\w+)\)/ ? $1 : () } <$kernels>;
 close $kernels;
 $functions{$_} = 1 for @kernels;

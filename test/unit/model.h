@@ -14,7 +14,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "portable/r64.h"
+#include "engine/r64.h"
 
 typedef struct model
 {

@@ -4,7 +4,7 @@
  *	  What the engine's test programs share: cases, checks, memory, chance.
  *
  * Every *_test.c here is one program, linked with the other .c files of this
- * folder, with src/portable/ compiled with -DR64_LINK_KERNELS, and with
+ * folder, with src/engine/ compiled with -DR64_LINK_KERNELS, and with
  * CRoaring.  test/run-unit builds and runs them; by itself one is run as
  *
  *	program [cases [seed [first]]]
@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portable/r64.h"
+#include "engine/r64.h"
 
 #if defined(__GNUC__)
 #define UNIT_PRINTF(f, a) __attribute__((format(printf, f, a)))

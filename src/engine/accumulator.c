@@ -1,0 +1,257 @@
+/*-------------------------------------------------------------------------
+ *
+ * accumulator.c
+ *	  A set that grows.
+ *
+ * What is added waits in one of three buffers: values, ranges, or sets.  A
+ * buffer that outweighs a share of the flat set is merged into it.  So each
+ * merge is paid by what was added since the last one, and all of them together
+ * cost a few times the input, whatever its shape; and what waits takes less
+ * memory than the set itself.
+ *
+ * src/engine/accumulator.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "setops.h"
+
+/*
+ * A buffer begins with room for little, as there can be an accumulator for
+ * each of many groups.  It grows to LEAST bytes, or with the flat set: sets to
+ * its size, values, which are sorted in a second place, to half of it.
+ */
+#define FIRST_VALUES	8
+#define FIRST_RANGES	4
+#define FIRST_SETS		128		/* bytes */
+#define LEAST_VALUES	(64 * 1024)
+#define LEAST_SETS		(128 * 1024)
+#define MOST_BYTES		((size_t) 1 << 30)
+
+static const uint8_t empty_set[R64_HEADER_SIZE];
+
+static r64_set
+flat_set(const r64_accumulator *acc)
+{
+	if (acc->flat.base == NULL)
+		return r64_open(acc->env, empty_set, sizeof(empty_set));
+	return r64_open_buf(acc->env, acc->flat);
+}
+
+static void
+release(const r64_accumulator *acc, void *p)
+{
+	if (p != NULL)
+		acc->env->release(acc->env->arg, p);
+}
+
+static void
+replace_flat(r64_accumulator *acc, r64_buf flat)
+{
+	release(acc, acc->flat.base);
+	acc->flat = flat;
+}
+
+void
+r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
+{
+	memset(acc, 0, sizeof(*acc));
+	acc->env = env;
+}
+
+/* Combines the flat set alone with another, which stays the caller's. */
+static void
+combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	r64_set		a = flat_set(acc);
+
+	replace_flat(acc, r64_is_empty(&a) && (op == R64_OR || op == R64_XOR) ?
+				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
+}
+
+/* Unites the flat set with a buffer that has become a set, and takes that. */
+static void
+unite(r64_accumulator *acc, r64_buf more)
+{
+	r64_set		b = r64_open_buf(acc->env, more);
+
+	if (acc->flat.base == NULL)
+	{
+		acc->flat = more;
+		return;
+	}
+	combine_flat(acc, R64_OR, &b);
+	release(acc, more.base);
+}
+
+static void
+merge_values(r64_accumulator *acc)
+{
+	size_t		n = acc->nvalues;
+
+	acc->nvalues = 0;
+	if (n > 0)
+		unite(acc, r64_from_values(acc->env, acc->values, n));
+}
+
+static void
+merge_ranges(r64_accumulator *acc)
+{
+	size_t		n = acc->nranges;
+
+	acc->nranges = 0;
+	if (n > 0)
+		unite(acc, r64_from_ranges(acc->env, acc->ranges, n));
+}
+
+static void
+merge_sets(r64_accumulator *acc)
+{
+	r64_set		a = flat_set(acc);
+	size_t		size = acc->sets_size;
+
+	acc->sets_size = 0;
+	if (size > 0)
+		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets, size));
+}
+
+/* How many bytes may wait in a buffer: between least and MOST_BYTES. */
+static size_t
+share(size_t size, size_t least)
+{
+	return size < least ? least : size < MOST_BYTES ? size : MOST_BYTES;
+}
+
+/*
+ * The room that a full buffer of items grows to; 0 if it has to be merged
+ * instead.
+ */
+static uint32_t
+next_room(uint32_t room, uint32_t first, size_t limit)
+{
+	if (room >= limit)
+		return 0;
+	if (room == 0)
+		return first;
+	return 2 * room < limit ? 2 * room : (uint32_t) limit;
+}
+
+static void *
+resize_buffer(const r64_env *env, void *buffer, size_t size)
+{
+	if (buffer == NULL)
+		return env->alloc(env->arg, size);
+	return env->resize(env->arg, buffer, size);
+}
+
+void
+r64_accumulator_grow(r64_accumulator *acc)
+{
+	uint32_t	room = next_room(acc->values_room, FIRST_VALUES,
+								 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
+
+	if (room == 0)
+	{
+		/* in the order in which they came: see r64_accumulator_combine */
+		merge_sets(acc);
+		merge_values(acc);
+		return;
+	}
+	acc->values = resize_buffer(acc->env, acc->values, room * sizeof(int64_t));
+	acc->values_room = room;
+}
+
+void
+r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
+{
+	if (lo > hi)
+		return;
+	if (acc->nranges == acc->ranges_room)
+	{
+		uint32_t	room = next_room(acc->ranges_room, FIRST_RANGES,
+									 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(r64_range));
+
+		if (room == 0)
+		{
+			merge_sets(acc);
+			merge_ranges(acc);
+		}
+		else
+		{
+			acc->ranges = resize_buffer(acc->env, acc->ranges,
+										room * sizeof(r64_range));
+			acc->ranges_room = room;
+		}
+	}
+	acc->ranges[acc->nranges++] = (r64_range) {.lo = lo,.hi = hi};
+}
+
+/* Puts a set to those that wait; false if it had better not. */
+static bool
+list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	size_t		size = r64_listed_size(s);
+	size_t		limit = share(acc->flat.size, LEAST_SETS);
+
+	if (size > limit)
+		return false;
+	if (acc->sets_size + size > limit)
+		merge_sets(acc);
+	if (acc->sets_size + size > acc->sets_room)
+	{
+		size_t		room = acc->sets_room > 0 ? acc->sets_room : FIRST_SETS;
+
+		while (room < acc->sets_size + size)
+			room *= 2;
+		if (room > limit)
+			room = limit;
+		acc->sets = resize_buffer(acc->env, acc->sets, room);
+		acc->sets_room = (uint32_t) room;
+	}
+	acc->sets_op = op;
+	r64_list_set(acc->sets + acc->sets_size, s);
+	acc->sets_size += (uint32_t) size;
+	return true;
+}
+
+/*
+ * Sets wait for a merge where that can be done in any order: unions, or
+ * symmetric differences, but not both.  Values and ranges that came before them
+ * may wait with unions only.  Those that come after them may wait, as they are
+ * merged after them.
+ */
+void
+r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	bool		waits = op == R64_OR || op == R64_XOR;
+
+	if (!waits || (acc->sets_size > 0 && acc->sets_op != op) ||
+		(op == R64_XOR && (acc->nvalues > 0 || acc->nranges > 0)))
+		(void) r64_accumulator_set(acc);
+	if (!waits || !list_set(acc, op, s))
+		combine_flat(acc, op, s);
+}
+
+bool
+r64_accumulator_is_empty(const r64_accumulator *acc)
+{
+	r64_set		flat = flat_set(acc);
+
+	return r64_is_empty(&flat) && acc->nvalues == 0 && acc->nranges == 0 &&
+		acc->sets_size == 0;
+}
+
+r64_set
+r64_accumulator_set(r64_accumulator *acc)
+{
+	merge_sets(acc);
+	merge_values(acc);
+	merge_ranges(acc);
+	release(acc, acc->values);
+	release(acc, acc->ranges);
+	release(acc, acc->sets);
+	acc->values = NULL;
+	acc->ranges = NULL;
+	acc->sets = NULL;
+	acc->values_room = acc->ranges_room = acc->sets_room = 0;
+	return flat_set(acc);
+}

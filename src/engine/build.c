@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * build.c
+ *	  Sets from values and ranges in any order.
+ *
+ * src/engine/build.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+
+#include "builder.h"
+#include "sort.h"
+
+#define INSERTION_MAX 48		/* below that, insertion sort is faster */
+
+r64_set
+r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
+{
+	uint64_t	u = (uint64_t) v;
+
+	r64_store64(out, 1);
+	r64_store32(out + 8, R64_HIGH(u));
+	r64_store32(out + 12, R64_COOKIE_NO_RUN);
+	r64_store32(out + 16, 1);
+	r64_store32(out + 20, R64_KEY(u));	/* cardinality - 1 is 0 */
+	r64_store32(out + 24, (uint32_t) r64_bucket_header_size(1, false));
+	r64_store16(out + 28, R64_LOW(u));
+	return (r64_set) {.env = env,.bytes = out,.size = R64_SINGLETON_SIZE};
+}
+
+/* Sorts few values; a set wants no repeats, but these are dropped later. */
+static void
+insertion_sort(uint64_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+	{
+		uint64_t	x = v[i];
+		size_t		j = i;
+
+		for (; j > 0 && v[j - 1] > x; j--)
+			v[j] = v[j - 1];
+		v[j] = x;
+	}
+}
+
+/* Sorts n values of 16 bits by their low byte, then by their high byte. */
+static void
+sort_low_halves(uint16_t *low, uint16_t *spare, size_t n)
+{
+	uint32_t	count[2][256] = {{0}};
+	uint32_t	start[2] = {0};
+
+	for (size_t i = 0; i < n; i++)
+	{
+		count[0][low[i] & 0xFF]++;
+		count[1][low[i] >> 8]++;
+	}
+	for (int k = 0; k < 256; k++)
+		for (int d = 0; d < 2; d++)
+		{
+			uint32_t	here = count[d][k];
+
+			count[d][k] = start[d];
+			start[d] += here;
+		}
+	for (size_t i = 0; i < n; i++)
+		spare[count[0][low[i] & 0xFF]++] = low[i];
+	for (size_t i = 0; i < n; i++)
+		low[count[1][spare[i] >> 8]++] = spare[i];
+}
+
+/* Appends the container of n values that share a prefix, in any order. */
+static void
+write_values(r64_writer *w, uint64_t *v, size_t n)
+{
+	uint16_t	key = R64_KEY(v[0]);
+	r64_values	low;
+	uint32_t	card = 1;
+
+	if (n > R64_ARRAY_MAX)
+	{
+		r64_words	bitset;
+		bitset_container_t view = {.words = bitset.w};
+
+		memset(bitset.w, 0, R64_BITSET_BYTES);
+		for (size_t i = 0; i < n; i++)
+			bitset.w[R64_LOW(v[i]) / 64] |= UINT64_C(1) << (v[i] % 64);
+		r64_writer_bitset(w, key, bitset.w, (uint32_t)
+						  r64_kernel.bitset_container_compute_cardinality(&view));
+		return;
+	}
+
+	if (n <= INSERTION_MAX)
+		insertion_sort(v, n);
+	for (size_t i = 0; i < n; i++)
+		low.v[i] = R64_LOW(v[i]);
+	if (n > INSERTION_MAX)
+	{
+		r64_values	spare;
+
+		sort_low_halves(low.v, spare.v, n);
+	}
+	for (size_t i = 1; i < n; i++)
+	{
+		low.v[card] = low.v[i];
+		card += low.v[card] != low.v[card - 1];
+	}
+	r64_writer_array(w, key, low.v, card);
+}
+
+r64_buf
+r64_from_values(const r64_env *env, int64_t *values, size_t n)
+{
+	/* stored order is that of the unsigned values */
+	uint64_t   *v = (uint64_t *) values;
+	r64_writer	w;
+	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
+	size_t		i = 0;
+
+	while (i + 1 < n && v[i] <= v[i + 1])
+		i++;
+	if (i + 1 < n)
+	{
+		if (n <= INSERTION_MAX)
+			insertion_sort(v, n);
+		else
+			r64_sort_prefixes(env, v, n, 1);
+	}
+
+	/* a lone value takes 10 bytes and more, a dense one less than 2 */
+	r64_writer_init(&w, env, 4 * n + R64_SINGLETON_SIZE);
+	for (i = 0; i < n;)
+	{
+		uint32_t	high = R64_HIGH(v[i]);
+
+		env->poll(env->arg);
+		r64_writer_begin(&w, high, expected, false);
+		while (i < n && R64_HIGH(v[i]) == high)
+		{
+			size_t		first = i;
+
+			while (i < n && v[i] >> 16 == v[first] >> 16)
+				i++;
+			write_values(&w, v + first, i - first);
+		}
+		expected = w.n;
+		r64_writer_end(&w);
+	}
+	return r64_writer_finish(&w);
+}
+
+/* A range of unsigned values, lo <= hi. */
+typedef struct interval
+{
+	uint64_t	lo;
+	uint64_t	hi;
+} interval;
+
+static int
+compare_intervals(const void *a, const void *b)
+{
+	uint64_t	x = ((const interval *) a)->lo;
+	uint64_t	y = ((const interval *) b)->lo;
+
+	return (x > y) - (x < y);
+}
+
+r64_buf
+r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
+{
+	/* one that goes through zero makes two */
+	interval   *v = env->alloc(env->arg, (2 * n + 1) * sizeof(interval));
+	size_t		m = 0;
+	r64_builder b;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		uint64_t	lo = (uint64_t) ranges[i].lo;
+		uint64_t	hi = (uint64_t) ranges[i].hi;
+
+		if (ranges[i].lo > ranges[i].hi)
+			continue;
+		if (ranges[i].lo < 0 && ranges[i].hi >= 0)
+		{
+			v[m++] = (interval) {.lo = 0,.hi = hi};
+			hi = UINT64_MAX;
+		}
+		v[m++] = (interval) {.lo = lo,.hi = hi};
+	}
+	qsort(v, m, sizeof(interval), compare_intervals);
+
+	r64_builder_init(&b, env, 16 * m + R64_SINGLETON_SIZE);
+	for (size_t i = 0; i < m; i++)
+	{
+		/* skip what the ranges before have covered */
+		if (i > 0 && v[i].lo <= v[i - 1].hi)
+		{
+			if (v[i].hi <= v[i - 1].hi)
+			{
+				v[i].hi = v[i - 1].hi;
+				continue;
+			}
+			v[i].lo = v[i - 1].hi + 1;
+		}
+
+		/* every full container takes 14 bytes; refuse before writing them */
+		if ((v[i].hi >> 16) - (v[i].lo >> 16) > env->max_size / 14 + 1)
+			env->fail(env->arg, R64_TOO_LARGE, "result too large");
+		r64_builder_add(&b, v[i].lo, v[i].hi);
+		r64_poll_every(env, i, 0xFFFF);
+	}
+	env->release(env->arg, v);
+	return r64_builder_finish(&b);
+}

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * builder.h
+ *	  Building a set from values or ranges that ascend.
+ *
+ * src/engine/builder.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_BUILDER_H
+#define R64_BUILDER_H
+
+#include "writer.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/*
+ * The open container is a list of runs until that gets longer than any array
+ * or run container could be; from then on it is a bitset.
+ */
+typedef struct r64_builder
+{
+	r64_writer	w;
+	bool		bucket_open;
+	bool		container_open;
+	bool		is_bitset;
+	uint32_t	high;			/* of the open bucket */
+	uint32_t	expected;		/* containers: as many as the last bucket had */
+	uint64_t	prefix;			/* of the open container: value >> 16 */
+	uint32_t	nruns;
+	rle16_t		runs[R64_ARRAY_MAX];
+	r64_words	bitset;
+} r64_builder;
+
+extern void r64_builder_init(r64_builder *b, const r64_env *env,
+							 size_t expected_size);
+
+/*
+ * Adds [lo, hi], lo <= hi, unsigned.  A range begins after the end of the one
+ * before, or a value is added once more.
+ */
+extern void r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi);
+
+extern r64_buf r64_builder_finish(r64_builder *b);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_BUILDER_H */

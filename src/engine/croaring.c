@@ -1,0 +1,280 @@
+/*-------------------------------------------------------------------------
+ *
+ * croaring.c
+ *	  Finds CRoaring and fills the table of its functions; stored containers
+ *	  as the structs that they take.
+ *
+ * The library is opened here, not named as a dependency of the module, for
+ * two reasons.  RTLD_DEEPBIND makes CRoaring's calls to itself stay in itself
+ * although another library in the process may export the same names, and
+ * RTLD_LOCAL keeps CRoaring's names from reaching that other library.
+ *
+ * Where there is no RTLD_DEEPBIND (musl, macOS), CRoaring's calls to itself
+ * end in whatever exports their names first, so we refuse to work when a
+ * library has come before us that exports one of them.  One that comes later
+ * changes nothing, since RTLD_NOW has bound all calls by then.
+ *
+ * With R64_LINK_KERNELS defined, CRoaring is linked as usual.  That is for a
+ * module that has CRoaring's code in it, with its names hidden, and for
+ * programs of their own, such as the tests: sanitizers do not bear
+ * RTLD_DEEPBIND.
+ *
+ * src/engine/croaring.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_LINK_KERNELS
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE				/* RTLD_DEEPBIND, RTLD_DEFAULT */
+#endif
+#include <dlfcn.h>
+#endif
+
+#include "croaring.h"
+
+r64_kernels r64_kernel;
+
+#ifdef R64_LINK_KERNELS
+
+const char *
+r64_load_kernels(void)
+{
+#define R64_KERNEL_LINK(name) r64_kernel.name = name;
+	R64_KERNELS(R64_KERNEL_LINK)
+	return NULL;
+}
+
+#else
+
+/* R64_NO_DEEPBIND is to try this where there is one: COPT=-DR64_NO_DEEPBIND. */
+#if defined(RTLD_DEEPBIND) && !defined(R64_NO_DEEPBIND)
+#define DEEPBIND RTLD_DEEPBIND
+#else
+#define DEEPBIND 0
+#endif
+
+/*
+ * A CRoaring that was in the process before us, or that comes without
+ * RTLD_DEEPBIND, may have been bound to another library's functions of the
+ * same names.  There is no telling inside from outside, but in that case the
+ * other library comes first in the global scope.
+ */
+static bool
+is_interposed(void *library, const char *name)
+{
+	void	   *global = dlsym(RTLD_DEFAULT, name);
+
+	return global != NULL && global != dlsym(library, name);
+}
+
+const char *
+r64_load_kernels(void)
+{
+	bool		at_risk = DEEPBIND == 0;
+	void	   *library = dlopen(ROARING_SONAME, RTLD_NOW | RTLD_NOLOAD);
+
+	if (library != NULL)
+	{
+		at_risk = true;
+		dlclose(library);
+	}
+
+	library = dlopen(ROARING_SONAME, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+	if (library == NULL)
+		return dlerror();
+
+	/* dlsym gives void *; POSIX lets it hold a function's address. */
+#define R64_KERNEL_LOAD(name) \
+	if (at_risk && is_interposed(library, #name)) \
+		return "another library in this process has replaced " #name "()"; \
+	*(void **) &r64_kernel.name = dlsym(library, #name); \
+	if (r64_kernel.name == NULL) \
+		return ROARING_SONAME " has no function " #name "()";
+	R64_KERNELS(R64_KERNEL_LOAD)
+
+	return NULL;
+}
+
+#endif							/* R64_LINK_KERNELS */
+
+static inline bool
+is_aligned(const void *p, size_t alignment)
+{
+	return ((uintptr_t) p & (alignment - 1)) == 0;
+}
+
+/*
+ * Whether n values ascend.  In blocks of a fixed length, which compilers make
+ * vector code of, as this is done before every kernel call.
+ */
+#define BLOCK 32
+
+static bool
+is_ascending(const uint16_t *v, uint32_t n)
+{
+	uint32_t	i = 1;
+
+	for (; i + BLOCK <= n; i += BLOCK)
+	{
+		const uint16_t *here = v + i;
+		const uint16_t *before = v + i - 1;
+		uint16_t	wrong = 0;
+
+		for (int k = 0; k < BLOCK; k++)
+			wrong += here[k] <= before[k];
+		if (wrong > 0)
+			return false;
+	}
+	for (; i < n; i++)
+		if (v[i] <= v[i - 1])
+			return false;
+	return true;
+}
+
+array_container_t
+r64_array_unchecked(const r64_container *c, r64_values *scratch)
+{
+	array_container_t view = {
+		.cardinality = (int32_t) c->card,
+		.capacity = (int32_t) c->card
+	};
+
+	if (is_aligned(c->data, _Alignof(uint16_t)))
+		view.array = (uint16_t *) (void *) (uintptr_t) c->data;
+	else
+		view.array = memcpy(scratch->v, c->data, 2 * (size_t) c->card);
+	return view;
+}
+
+array_container_t
+r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
+{
+	array_container_t view = r64_array_unchecked(c, scratch);
+
+	if (R64_UNLIKELY(!is_ascending(view.array, c->card)))
+		r64_corrupt(env, "array values not ascending");
+	return view;
+}
+
+bitset_container_t
+r64_bitset_view(const r64_container *c, r64_words *scratch)
+{
+	bitset_container_t view = {.cardinality = (int32_t) c->card};
+
+	if (is_aligned(c->data, _Alignof(uint64_t)))
+		view.words = (uint64_t *) (void *) (uintptr_t) c->data;
+	else
+		view.words = memcpy(scratch->w, c->data, R64_BITSET_BYTES);
+	return view;
+}
+
+static void
+check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
+{
+	int32_t		end = -2;
+
+	if (n > R64_RUNS_MAX)
+		r64_corrupt(env, "more runs than a run container has");
+	for (int32_t i = 0; i < n; i++)
+	{
+		if (R64_UNLIKELY(runs[i].value <= end + 1))
+			r64_corrupt(env, "runs not ascending");
+		end = (int32_t) runs[i].value + runs[i].length;
+	}
+	if (end > UINT16_MAX)
+		r64_corrupt(env, "run past 65535");
+}
+
+run_container_t
+r64_run_unchecked(const r64_env *env, const r64_container *c,
+				  r64_run_list *scratch)
+{
+	run_container_t view = {
+		.n_runs = (int32_t) c->nruns,
+		.capacity = (int32_t) c->nruns
+	};
+
+	if (is_aligned(c->data, _Alignof(rle16_t)))
+		view.runs = (rle16_t *) (void *) (uintptr_t) c->data;
+	else
+	{
+		if (c->nruns > R64_RUNS_MAX)
+			r64_corrupt(env, "more runs than a run container has");
+		view.runs = memcpy(scratch->r, c->data, 4 * (size_t) c->nruns);
+	}
+	return view;
+}
+
+run_container_t
+r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+{
+	run_container_t view = r64_run_unchecked(env, c, scratch);
+
+	check_runs(env, view.runs, view.n_runs);
+	return view;
+}
+
+run_container_t
+r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
+{
+	run_container_t view = {.capacity = R64_SCRATCH_RUNS,.runs = scratch->r};
+	int32_t		n = 0;
+
+	if (c->type == R64_RUN)
+	{
+		run_container_t stored = r64_run_view(env, c, scratch);
+
+		if (stored.runs != scratch->r)
+			memcpy(scratch->r, stored.runs, 4 * (size_t) c->nruns);
+		view.n_runs = (int32_t) c->nruns;
+		return view;
+	}
+	for (uint32_t i = 0; i < c->card; i++)
+	{
+		uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+		int32_t		next = n == 0 ? 0 :
+			scratch->r[n - 1].value + scratch->r[n - 1].length + 1;
+
+		if (R64_UNLIKELY(v < next))
+			r64_corrupt(env, "array values not ascending");
+		if (n > 0 && v == next)
+			scratch->r[n - 1].length++;
+		else
+			scratch->r[n++] = (rle16_t) {.value = v,.length = 0};
+	}
+	view.n_runs = n;
+	return view;
+}
+
+bitset_container_t
+r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
+{
+	bitset_container_t view = {
+		.cardinality = (int32_t) c->card,
+		.words = scratch->w
+	};
+
+	if (c->type == R64_BITSET)
+	{
+		memcpy(scratch->w, c->data, R64_BITSET_BYTES);
+		return view;
+	}
+	memset(scratch->w, 0, R64_BITSET_BYTES);
+	if (c->type == R64_ARRAY)
+	{
+		for (uint32_t i = 0; i < c->card; i++)
+		{
+			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+
+			scratch->w[v / 64] |= UINT64_C(1) << (v % 64);
+		}
+	}
+	else
+	{
+		r64_run_list aligned;
+		run_container_t runs = r64_run_view(env, c, &aligned);
+
+		r64_set_runs(scratch->w, runs.runs, (uint32_t) runs.n_runs);
+	}
+	return view;
+}

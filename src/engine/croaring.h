@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * croaring.h
+ *	  What the engine takes from CRoaring: a table of functions, and stored
+ *	  containers as the structs that these work on.
+ *
+ * CRoaring is called through pointers, never by name.  PostgreSQL loads
+ * modules RTLD_GLOBAL, so a name like array_container_union in our module
+ * would bind to whichever loaded library exports it first, and pg_roaringbitmap
+ * exports all of them from a CRoaring of its own.
+ *
+ * All of these are called with container structs on the stack that point into
+ * the caller's buffers, sized so that no kernel ever needs to allocate.
+ *
+ * src/engine/croaring.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_CROARING_H
+#define R64_CROARING_H
+
+#include <roaring/bitset_util.h>
+#include <roaring/containers/array.h>
+#include <roaring/containers/bitset.h>
+#include <roaring/containers/mixed_andnot.h>
+#include <roaring/containers/mixed_intersection.h>
+#include <roaring/containers/mixed_subset.h>
+#include <roaring/containers/run.h>
+
+#include "format.h"
+
+#define R64_KERNELS(K) \
+	K(array_bitset_container_andnot) \
+	K(array_bitset_container_intersect) \
+	K(array_bitset_container_intersection) \
+	K(array_bitset_container_intersection_cardinality) \
+	K(array_container_andnot) \
+	K(array_container_intersect) \
+	K(array_container_intersection) \
+	K(array_container_intersection_cardinality) \
+	K(array_container_is_subset) \
+	K(array_container_is_subset_bitset) \
+	K(array_container_is_subset_run) \
+	K(array_container_union) \
+	K(array_container_xor) \
+	K(array_run_container_andnot) \
+	K(array_run_container_intersect) \
+	K(array_run_container_intersection) \
+	K(array_run_container_intersection_cardinality) \
+	K(bitset_clear_list) \
+	K(bitset_container_and) \
+	K(bitset_container_and_justcard) \
+	K(bitset_container_andnot) \
+	K(bitset_container_compute_cardinality) \
+	K(bitset_container_intersect) \
+	K(bitset_container_is_subset) \
+	K(bitset_container_is_subset_run) \
+	K(bitset_container_or) \
+	K(bitset_container_or_nocard) \
+	K(bitset_container_xor) \
+	K(bitset_container_xor_nocard) \
+	K(bitset_extract_setbits_uint16) \
+	K(bitset_flip_list_withcard) \
+	K(bitset_set_list_withcard) \
+	K(run_bitset_container_intersect) \
+	K(run_bitset_container_intersection_cardinality) \
+	K(run_container_andnot) \
+	K(run_container_intersect) \
+	K(run_container_intersection) \
+	K(run_container_is_subset) \
+	K(run_container_is_subset_array) \
+	K(run_container_is_subset_bitset) \
+	K(run_container_union) \
+	K(run_container_xor)
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+#define R64_KERNEL_MEMBER(name) __typeof__(&name) name;
+typedef struct r64_kernels
+{
+	R64_KERNELS(R64_KERNEL_MEMBER)
+} r64_kernels;
+
+/* Filled by r64_load_kernels. */
+extern r64_kernels r64_kernel;
+
+/* Memory that kernels can work on: aligned, with slack for vector stores. */
+#define R64_SLACK 64
+#define R64_SCRATCH_RUNS (R64_ARRAY_MAX + R64_RUNS_MAX + 1)
+typedef struct r64_words
+{
+	_Alignas(64) uint64_t w[R64_BITSET_WORDS + R64_SLACK / 8];
+} r64_words;
+typedef struct r64_values
+{
+	_Alignas(64) uint16_t v[2 * R64_ARRAY_MAX + R64_SLACK];
+} r64_values;
+typedef struct r64_run_list
+{
+	_Alignas(64) rle16_t r[R64_SCRATCH_RUNS + R64_SLACK / 4];
+} r64_run_list;
+
+/*
+ * Stored containers as kernels want them.  Data that is not aligned to its
+ * element type is copied to the scratch given; otherwise the view points into
+ * the stored bytes.  Kernels write out of bounds where values do not ascend or
+ * runs leave the container, so these are checked.
+ */
+extern array_container_t r64_array_view(const r64_env *env,
+										const r64_container *c,
+										r64_values *scratch);
+extern bitset_container_t r64_bitset_view(const r64_container *c,
+										  r64_words *scratch);
+extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
+									r64_run_list *scratch);
+
+/*
+ * The same, unchecked, for what works on any values, and for kernels that only
+ * count: where the values are not in order they count wrongly, within the
+ * bounds of what they were given.
+ */
+extern array_container_t r64_array_unchecked(const r64_container *c,
+											 r64_values *scratch);
+extern run_container_t r64_run_unchecked(const r64_env *env,
+										 const r64_container *c,
+										 r64_run_list *scratch);
+
+/* An array or run container as runs, always copied. */
+extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
+								   r64_run_list *scratch);
+
+/* Sets the values of runs, which must lie within the container. */
+static inline void
+r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		bitset_set_lenrange(words, runs[i].value, runs[i].length);
+}
+
+/* Any container as a bitset, always copied. */
+extern bitset_container_t r64_as_bitset(const r64_env *env,
+										const r64_container *c,
+										r64_words *scratch);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_CROARING_H */

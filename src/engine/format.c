@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * format.c
+ *	  From stored bytes to buckets and containers.
+ *
+ * Every function here that goes from bytes to a struct checks that what the
+ * struct points to lies within the set, so that what builds on the structs
+ * need not.
+ *
+ * src/engine/format.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "format.h"
+
+#define POLL_MASK 1023			/* buckets walked between two polls */
+
+void
+r64_corrupt(const r64_env *env, const char *reason)
+{
+	env->fail(env->arg, R64_CORRUPT, reason);
+}
+
+void
+r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b)
+{
+	const uint8_t *limit = s->bytes + s->size;
+	uint32_t	cookie;
+	size_t		header;
+	r64_container last;
+
+	if (R64_UNLIKELY(pos > s->size || s->size - pos < R64_MIN_BUCKET))
+		r64_corrupt(s->env, "bucket past the end");
+	b->start = s->bytes + pos;
+	b->high = r64_load32(b->start);
+	b->cookie = b->start + 4;
+	cookie = r64_load32(b->cookie);
+	if (cookie == R64_COOKIE_NO_RUN)
+	{
+		b->n = r64_load32(b->cookie + 4);
+		if (R64_UNLIKELY(b->n - 1 > UINT16_MAX))
+			r64_corrupt(s->env, "impossible number of containers");
+		b->run_flags = NULL;
+		b->keycards = b->cookie + 8;
+		b->offsets = b->keycards + 4 * (size_t) b->n;
+		header = r64_bucket_header_size(b->n, false);
+	}
+	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
+	{
+		b->n = (cookie >> 16) + 1;
+		b->run_flags = b->cookie + 4;
+		b->keycards = b->run_flags + (b->n + 7) / 8;
+		b->offsets = b->n < R64_NO_OFFSET_LIMIT ? NULL :
+			b->keycards + 4 * (size_t) b->n;
+		header = r64_bucket_header_size(b->n, true);
+	}
+	else
+		r64_corrupt(s->env, "unknown cookie");
+
+	if (R64_UNLIKELY(header > (size_t) (limit - b->cookie)))
+		r64_corrupt(s->env, "bucket header past the end");
+	b->data = b->cookie + header;
+
+	/* the bucket ends where its last container does */
+	b->end = limit;
+	b->end = r64_container_read_at(s->env, b, b->n - 1, b->cookie +
+								   r64_container_offset(s->env, b, b->n - 1),
+								   limit, &last);
+}
+
+size_t
+r64_container_offset_walk(const r64_env *env, const r64_bucket *b, uint32_t i)
+{
+	const uint8_t *p = b->data;
+	r64_container c;
+
+	/* such a bucket has at most three containers */
+	for (uint32_t k = 0; k < i; k++)
+		p = r64_container_read_at(env, b, k, p, b->end, &c);
+	return (size_t) (p - b->cookie);
+}
+
+void
+r64_walk_start(r64_walk *w, const r64_set *s)
+{
+	w->set = s;
+	w->left = r64_bucket_count(s);
+	w->pos = R64_HEADER_SIZE;
+	w->live = true;
+	r64_walk_next(w);
+}
+
+void
+r64_walk_next(r64_walk *w)
+{
+	if (w->left == 0)
+	{
+		w->live = false;
+		return;
+	}
+	r64_poll_every(w->set->env, w->left, POLL_MASK);
+	w->left--;
+	r64_bucket_open(w->set, w->pos, &w->b);
+	w->pos = (size_t) (w->b.end - w->set->bytes);
+}
+
+uint32_t
+r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key)
+{
+	uint32_t	step = 1;
+	uint32_t	end;
+
+	/* gallop, as the next key is often the one or near */
+	while (i < b->n && r64_bucket_key(b, i) < key)
+	{
+		if (b->n - i <= step || r64_bucket_key(b, i + step) >= key)
+		{
+			end = b->n - i <= step ? b->n : i + step;
+			i++;
+			while (i < end)
+			{
+				uint32_t	mid = i + (end - i) / 2;
+
+				if (r64_bucket_key(b, mid) < key)
+					i = mid + 1;
+				else
+					end = mid;
+			}
+			return i;
+		}
+		i += step;
+		step *= 2;
+	}
+	return i;
+}
+
+uint64_t
+r64_bucket_cards(const r64_bucket *b, uint32_t from, uint32_t to)
+{
+	uint64_t	sum = to - from;
+
+	for (uint32_t i = from; i < to; i++)
+		sum += r64_load16(b->keycards + 4 * (size_t) i + 2);
+	return sum;
+}

@@ -1,0 +1,309 @@
+/*-------------------------------------------------------------------------
+ *
+ * format.h
+ *	  The portable format as structs: buckets, containers, and reading them.
+ *
+ * Layout of a set (RoaringFormatSpec; all numbers little-endian):
+ *
+ *	u64 number of buckets, then per bucket, ascending:
+ *		u32 high half
+ *		u32 12346 and u32 number of containers n		(no run container), or
+ *		u32 12347 | (n - 1) << 16 and (n + 7) / 8 bytes of run flags
+ *		n x (u16 key, u16 cardinality - 1)
+ *		n x u32 offset from the cookie	(absent if run flags and n < 4)
+ *		n containers:	array	u16 values
+ *						bitset	8192 bytes
+ *						run		u16 number of runs, (u16 start, u16 length - 1)
+ *
+ * Nothing is aligned, so everything is read through memcpy.
+ *
+ * src/engine/format.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_FORMAT_H
+#define R64_FORMAT_H
+
+#include <string.h>
+
+#include "r64.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#define R64_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define R64_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define R64_UNLIKELY(x) (x)
+#define R64_ALWAYS_INLINE inline
+#endif
+
+#define R64_COOKIE_NO_RUN	12346
+#define R64_COOKIE_RUN		12347
+#define R64_NO_OFFSET_LIMIT 4	/* run cookie: offsets from so many on */
+#define R64_ARRAY_MAX		4096	/* most values in an array container */
+#define R64_BITSET_BYTES	8192
+#define R64_BITSET_WORDS	1024
+#define R64_RUNS_MAX		2047	/* most runs worth a run container */
+#define R64_HEADER_SIZE		8	/* the number of buckets */
+#define R64_MIN_BUCKET		12	/* high half, cookie, count; no container */
+#define R64_MIN_CONTAINER	6	/* key, cardinality - 1, one value */
+#define R64_MAX_BUCKET		((size_t) 1 << 30)	/* more than any takes */
+
+#define R64_HIGH(u)		((uint32_t) ((u) >> 32))
+#define R64_KEY(u)		((uint16_t) ((u) >> 16))
+#define R64_LOW(u)		((uint16_t) (u))
+
+static inline uint16_t
+r64_load16(const uint8_t *p)
+{
+	uint16_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t
+r64_load32(const uint8_t *p)
+{
+	uint32_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint64_t
+r64_load64(const uint8_t *p)
+{
+	uint64_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline void
+r64_store16(uint8_t *p, uint16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void
+r64_store32(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void
+r64_store64(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The number of buckets that a set's first bytes declare. */
+static inline uint64_t
+r64_bucket_count(const r64_set *s)
+{
+	return r64_load64(s->bytes);
+}
+
+/* Bytes before the first container of a bucket, counted from the cookie. */
+static inline size_t
+r64_bucket_header_size(uint32_t n, bool has_runs)
+{
+	if (!has_runs)
+		return 8 + 8 * (size_t) n;
+	return 4 + (n + 7) / 8 + 4 * (size_t) n +
+		(n >= R64_NO_OFFSET_LIMIT ? 4 * (size_t) n : 0);
+}
+
+/*
+ * Whether card values in nruns runs are kept as a run container: when that
+ * takes fewer bytes than an array or, above 4096 values, a bitset.  On a tie
+ * CRoaring's run_optimize leaves an array an array, and so do we.
+ */
+static inline bool
+r64_prefers_runs(uint32_t card, uint32_t nruns)
+{
+	return card <= R64_ARRAY_MAX ? 2 * nruns + 1 < card :
+		nruns <= R64_RUNS_MAX;
+}
+
+/*
+ * One bucket, its header checked to lie within the set.
+ */
+typedef struct r64_bucket
+{
+	uint32_t	high;
+	uint32_t	n;				/* containers, at least 1 */
+	const uint8_t *start;		/* the high half */
+	const uint8_t *cookie;
+	const uint8_t *run_flags;	/* NULL if no container is a run */
+	const uint8_t *keycards;	/* n x (key, cardinality - 1) */
+	const uint8_t *offsets;		/* NULL if there is no offset header */
+	const uint8_t *data;		/* first container */
+	const uint8_t *end;			/* past the last container */
+} r64_bucket;
+
+typedef enum r64_type
+{
+	R64_ARRAY,
+	R64_BITSET,
+	R64_RUN
+} r64_type;
+
+/*
+ * One container, its data checked to lie within its bucket.
+ */
+typedef struct r64_container
+{
+	r64_type	type;
+	uint16_t	key;
+	uint32_t	card;			/* 1 .. 65536, as the header says */
+	uint32_t	nruns;			/* run containers only, at least 1 */
+	const uint8_t *data;		/* values, words, or (start, length - 1)s */
+} r64_container;
+
+static inline uint16_t
+r64_bucket_key(const r64_bucket *b, uint32_t i)
+{
+	return r64_load16(b->keycards + 4 * (size_t) i);
+}
+
+static inline uint32_t
+r64_bucket_card(const r64_bucket *b, uint32_t i)
+{
+	return (uint32_t) r64_load16(b->keycards + 4 * (size_t) i + 2) + 1;
+}
+
+static inline bool
+r64_bucket_is_run(const r64_bucket *b, uint32_t i)
+{
+	return b->run_flags != NULL && (b->run_flags[i / 8] >> (i % 8)) & 1;
+}
+
+static inline uint16_t
+r64_run_start(const uint8_t *runs, uint32_t i)
+{
+	return r64_load16(runs + 4 * (size_t) i);
+}
+
+/* Length minus one, as stored. */
+static inline uint16_t
+r64_run_length(const uint8_t *runs, uint32_t i)
+{
+	return r64_load16(runs + 4 * (size_t) i + 2);
+}
+
+/*
+ * A walk over the buckets in stored order.  The walk stands on a bucket while
+ * live is true; pos is the offset of the next one.
+ */
+typedef struct r64_walk
+{
+	const r64_set *set;
+	uint64_t	left;			/* buckets after the current one */
+	size_t		pos;
+	bool		live;
+	r64_bucket	b;
+} r64_walk;
+
+extern void r64_corrupt(const r64_env *env, const char *reason) R64_NORETURN;
+
+/* Opens the bucket at offset pos; fails if it is not within the set. */
+extern void r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b);
+
+/* Bytes of a container's data. */
+static inline size_t
+r64_container_size(const r64_container *c)
+{
+	return c->type == R64_RUN ? 4 * (size_t) c->nruns :
+		c->type == R64_ARRAY ? 2 * (size_t) c->card : R64_BITSET_BYTES;
+}
+
+/*
+ * Reads container i, which starts at p and must end before limit.  Returns
+ * its end.
+ */
+static R64_ALWAYS_INLINE const uint8_t *
+r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
+					  const uint8_t *p, const uint8_t *limit,
+					  r64_container *c)
+{
+	size_t		left = (size_t) (limit - p);
+	size_t		size;
+
+	c->key = r64_bucket_key(b, i);
+	c->card = r64_bucket_card(b, i);
+	c->nruns = 0;
+	if (r64_bucket_is_run(b, i))
+	{
+		if (R64_UNLIKELY(left < 2))
+			r64_corrupt(env, "run container past the end");
+		c->type = R64_RUN;
+		c->nruns = r64_load16(p);
+		if (R64_UNLIKELY(c->nruns == 0))
+			r64_corrupt(env, "run container without runs");
+		p += 2;
+		left -= 2;
+	}
+	else
+		c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
+	size = r64_container_size(c);
+	if (R64_UNLIKELY(size > left))
+		r64_corrupt(env, "container past the end");
+	c->data = p;
+	return p + size;
+}
+
+/* r64_container_offset where there is no offset header. */
+extern size_t r64_container_offset_walk(const r64_env *env,
+										const r64_bucket *b, uint32_t i);
+
+/* Where container i starts, from the cookie; i = n gives the end. */
+static inline size_t
+r64_container_offset(const r64_env *env, const r64_bucket *b, uint32_t i)
+{
+	size_t		offset;
+
+	if (i == b->n)
+		return (size_t) (b->end - b->cookie);
+	if (R64_UNLIKELY(b->offsets == NULL))
+		return r64_container_offset_walk(env, b, i);
+	offset = r64_load32(b->offsets + 4 * (size_t) i);
+	if (R64_UNLIKELY(offset < (size_t) (b->data - b->cookie) ||
+					 offset > (size_t) (b->end - b->cookie)))
+		r64_corrupt(env, "container offset outside its bucket");
+	return offset;
+}
+
+/* Container i < b->n of a bucket. */
+static R64_ALWAYS_INLINE void
+r64_container_at(const r64_env *env, const r64_bucket *b, uint32_t i,
+				 r64_container *c)
+{
+	(void) r64_container_read_at(env, b, i,
+								 b->cookie + r64_container_offset(env, b, i),
+								 b->end, c);
+}
+
+extern void r64_walk_start(r64_walk *w, const r64_set *s);
+extern void r64_walk_next(r64_walk *w);
+
+/* First container with a key >= key, looking from i on; b->n if none. */
+extern uint32_t r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key);
+
+/* Sum of the cardinalities of containers [from, to). */
+extern uint64_t r64_bucket_cards(const r64_bucket *b, uint32_t from, uint32_t to);
+
+/* Called in loops: polls once per many steps. */
+static inline void
+r64_poll_every(const r64_env *env, uint64_t step, uint64_t mask)
+{
+	if (R64_UNLIKELY((step & mask) == 0))
+		env->poll(env->arg);
+}
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_FORMAT_H */

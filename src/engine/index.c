@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * index.c
+ *	  Where a set's buckets are, and how many elements precede each.
+ *
+ * src/engine/index.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "index.h"
+
+void
+r64_index_set(r64_set *s)
+{
+	uint64_t	n = r64_bucket_count(s);
+	r64_index  *index;
+	r64_index_entry *entry;
+	r64_walk	w;
+
+	if (s->index != NULL)
+		return;
+	index = s->env->alloc(s->env->arg,
+						  sizeof(r64_index) + n * sizeof(r64_index_entry));
+	index->n = n;
+	index->total = 0;
+	entry = index->entries;
+	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w), entry++)
+	{
+		entry->before = index->total;
+		entry->pos = (size_t) (w.b.start - s->bytes);
+		entry->high = w.b.high;
+		index->total += r64_bucket_cards(&w.b, 0, w.b.n);
+	}
+	s->index = index;
+}
+
+uint64_t
+r64_index_seek(const r64_index *index, uint32_t high)
+{
+	uint64_t	lo = 0;
+	uint64_t	n = index->n;
+
+	while (n > 0)
+	{
+		uint64_t	half = n / 2;
+
+		if (index->entries[lo + half].high < high)
+		{
+			lo += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	return lo;
+}

@@ -1,0 +1,331 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.c
+ *	  Many sets merged with one, for union and symmetric difference.
+ *
+ * The containers of the many are listed and sorted by prefix.  Those of one
+ * prefix are combined at once: in a bitset, unless they have few values.  That
+ * costs a bit per value, whatever the others have, and the canonical form of
+ * the result is found once for all of them.
+ *
+ * src/engine/merge.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "setops.h"
+#include "sort.h"
+
+#define FEW_VALUES 32			/* sorted rather than put into a bitset */
+
+/* A container of a listed set. */
+typedef struct item
+{
+	uint64_t	place;			/* high half, key, cardinality - 1 */
+	uint64_t	data;			/* twice its offset in the list; + 1: runs */
+} item;
+
+typedef struct merge
+{
+	const r64_operation *op;
+	const uint8_t *list;
+	r64_writer	w;
+} merge;
+
+void
+r64_list_set(uint8_t *at, const r64_set *s)
+{
+	r64_store64(at, s->size);
+	memcpy(at + sizeof(uint64_t), s->bytes, s->size);
+}
+
+/* The set that begins at offset *at of a list; moves that to the next. */
+static r64_set
+listed_set(const r64_env *env, const uint8_t *list, size_t *at)
+{
+	r64_set		s = r64_open(env, list + *at + sizeof(uint64_t),
+							 r64_load64(list + *at));
+
+	*at += r64_listed_size(&s);
+	return s;
+}
+
+/* The number of containers of all sets of a list. */
+static size_t
+count_containers(const r64_env *env, const uint8_t *list, size_t size)
+{
+	size_t		n = 0;
+
+	for (size_t at = 0; at < size;)
+	{
+		r64_set		s = listed_set(env, list, &at);
+		r64_walk	w;
+
+		for (r64_walk_start(&w, &s); w.live; r64_walk_next(&w))
+			n += w.b.n;
+	}
+	return n;
+}
+
+static void
+list_containers(const r64_env *env, const uint8_t *list, size_t size,
+				item *items)
+{
+	for (size_t at = 0; at < size;)
+	{
+		r64_set		s = listed_set(env, list, &at);
+		r64_walk	w;
+
+		for (r64_walk_start(&w, &s); w.live; r64_walk_next(&w))
+			for (uint32_t i = 0; i < w.b.n; i++)
+			{
+				r64_container c;
+
+				r64_container_at(env, &w.b, i, &c);
+				*items++ = (item) {
+					.place = (uint64_t) w.b.high << 32 |
+						(uint32_t) c.key << 16 | (c.card - 1),
+					.data = (uint64_t) (c.data - list) << 1 | (c.type == R64_RUN)
+				};
+			}
+	}
+}
+
+static inline void
+open_item(const merge *m, const item *it, r64_container *c)
+{
+	c->data = m->list + (it->data >> 1);
+	c->key = R64_KEY(it->place);
+	c->card = (uint32_t) R64_LOW(it->place) + 1;
+	c->type = it->data & 1 ? R64_RUN :
+		c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
+	c->nruns = c->type == R64_RUN ? r64_load16(c->data - 2) : 0;
+}
+
+/* Combines n arrays that have few values together. */
+static void
+combine_few(merge *m, const r64_container *c, size_t n)
+{
+	uint16_t	values[FEW_VALUES];
+	uint32_t	nvalues = 0;
+	uint32_t	kept = 0;
+
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < c[k].card; i++)
+		{
+			uint16_t	v = r64_load16(c[k].data + 2 * (size_t) i);
+			uint32_t	at = nvalues++;
+
+			for (; at > 0 && values[at - 1] > v; at--)
+				values[at] = values[at - 1];
+			values[at] = v;
+		}
+	for (uint32_t i = 0, next; i < nvalues; i = next)
+	{
+		next = i + 1;
+		while (next < nvalues && values[next] == values[i])
+			next++;
+		if (m->op->keep_both || (next - i) % 2 == 1)
+			values[kept++] = values[i];
+	}
+	r64_writer_array(&m->w, c->key, values, kept);
+}
+
+/* Applies a container to a bitset. */
+static void
+apply_container(const merge *m, bitset_container_t *bitset,
+				const r64_container *c)
+{
+	uint64_t   *words = bitset->words;
+
+	if (c->type == R64_ARRAY && m->op->keep_both)
+		for (uint32_t i = 0; i < c->card; i++)
+		{
+			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+
+			words[v / 64] |= UINT64_C(1) << (v % 64);
+		}
+	else if (c->type == R64_ARRAY)
+		for (uint32_t i = 0; i < c->card; i++)
+		{
+			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
+
+			words[v / 64] ^= UINT64_C(1) << (v % 64);
+		}
+	else if (c->type == R64_BITSET)
+	{
+		r64_words	scratch;
+		bitset_container_t y = r64_bitset_view(c, &scratch);
+
+		(void) m->op->bits(bitset, &y, bitset);
+	}
+	else
+	{
+		r64_run_list scratch;
+		run_container_t y = r64_run_view(m->w.env, c, &scratch);
+
+		for (int32_t i = 0; i < y.n_runs; i++)
+			m->op->range(words, y.runs[i].value,
+						 (uint32_t) y.runs[i].value + y.runs[i].length + 1);
+	}
+}
+
+/*
+ * Appends what comes of the containers of one prefix: n items, and that of the
+ * one set, if it has one there.
+ */
+static void
+combine_items(merge *m, const item *items, size_t n, const r64_container *own)
+{
+	r64_container c[FEW_VALUES];
+	r64_words	words;
+	bitset_container_t bitset = {.words = words.w};
+	size_t		nopen = 0;
+	uint32_t	card = 0;
+	bool		arrays = true;
+
+	if (own != NULL)
+		c[nopen++] = *own;
+	for (size_t i = 0; i < n && nopen < FEW_VALUES; i++)
+		open_item(m, &items[i], &c[nopen++]);
+	if (nopen == 1)
+	{
+		r64_writer_container(&m->w, c);
+		return;
+	}
+	if (nopen == 2)
+	{
+		r64_combine_containers(m->op, &m->w, &c[0], &c[1]);
+		return;
+	}
+
+	for (size_t i = 0; i < nopen; i++)
+	{
+		arrays &= c[i].type == R64_ARRAY;
+		card += c[i].card;
+	}
+	if (arrays && card <= FEW_VALUES && nopen == n + (own != NULL))
+	{
+		combine_few(m, c, nopen);
+		return;
+	}
+
+	if (own != NULL)
+		(void) r64_as_bitset(m->w.env, own, &words);
+	else
+		memset(words.w, 0, R64_BITSET_BYTES);
+	for (size_t i = 0; i < n; i++)
+	{
+		open_item(m, &items[i], c);
+		apply_container(m, &bitset, c);
+	}
+	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, (uint32_t)
+					  r64_kernel.bitset_container_compute_cardinality(&bitset));
+}
+
+/* How many containers a bucket has with those of n items. */
+static uint32_t
+count_keys(const r64_bucket *b, const item *items, size_t n)
+{
+	uint32_t	keys = b == NULL ? 0 : b->n;
+	uint32_t	j = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i > 0 && items[i].place >> 16 == items[i - 1].place >> 16)
+			continue;
+		if (b != NULL)
+			j = r64_bucket_seek(b, j, R64_KEY(items[i].place));
+		keys += b == NULL || j == b->n ||
+			r64_bucket_key(b, j) != R64_KEY(items[i].place);
+	}
+	return keys;
+}
+
+/* Merges n items of one high half with the one set's bucket, if it has it. */
+static void
+merge_bucket(merge *m, const item *items, size_t n, const r64_bucket *b)
+{
+	uint32_t	j = 0;
+
+	r64_writer_begin(&m->w, R64_HIGH(items->place), count_keys(b, items, n),
+					 b != NULL && b->run_flags != NULL);
+	for (size_t i = 0, next; i < n; i = next)
+	{
+		uint64_t	prefix = items[i].place >> 16;
+		r64_container own;
+		bool		has_own = false;
+
+		next = i + 1;
+		while (next < n && items[next].place >> 16 == prefix)
+			next++;
+		if (b != NULL)
+		{
+			uint32_t	first = j;
+
+			j = r64_bucket_seek(b, j, (uint16_t) prefix);
+			if (first < j)
+				r64_writer_copy(&m->w, b, first, j);
+			has_own = j < b->n && r64_bucket_key(b, j) == (uint16_t) prefix;
+			if (has_own)
+				r64_container_at(m->w.env, b, j++, &own);
+		}
+		combine_items(m, items + i, next - i, has_own ? &own : NULL);
+		r64_poll_every(m->w.env, i, 63);
+	}
+	if (b != NULL && j < b->n)
+		r64_writer_copy(&m->w, b, j, b->n);
+	r64_writer_end(&m->w);
+}
+
+static r64_buf
+merge_items(merge *m, const r64_set *s, const item *items, size_t n)
+{
+	r64_walk	walk;
+
+	r64_walk_start(&walk, s);
+	for (size_t i = 0, next; i < n; i = next)
+	{
+		uint32_t	high = R64_HIGH(items[i].place);
+
+		if (walk.live && walk.b.high < high)
+			r64_pass_buckets(&m->w, &walk, true, &high);
+		next = i + 1;
+		while (next < n && R64_HIGH(items[next].place) == high)
+			next++;
+		if (walk.live && walk.b.high == high)
+		{
+			merge_bucket(m, items + i, next - i, &walk.b);
+			r64_walk_next(&walk);
+		}
+		else
+			merge_bucket(m, items + i, next - i, NULL);
+	}
+	if (walk.live)
+		r64_pass_buckets(&m->w, &walk, true, NULL);
+	return r64_writer_finish(&m->w);
+}
+
+r64_buf
+r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
+			   size_t size)
+{
+	const r64_env *env = s->env;
+	r64_operation op = r64_get_operation(opcode);
+	merge		m = {.op = &op,.list = list};
+	size_t		at = 0;
+	r64_set		first = listed_set(env, list, &at);
+	item	   *items;
+	size_t		n;
+	r64_buf		result;
+
+	if (at == size)
+		return r64_combine(opcode, s, &first);
+	n = count_containers(env, list, size);
+	items = env->alloc(env->arg, (n + 1) * sizeof(item));
+	list_containers(env, list, size, items);
+	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
+	r64_writer_init(&m.w, env, s->size + size);
+	result = merge_items(&m, s, items, n);
+	env->release(env->arg, items);
+	return result;
+}

@@ -1,0 +1,354 @@
+/*-------------------------------------------------------------------------
+ *
+ * query.c
+ *	  Order statistics and iteration, over an index of the buckets.
+ *
+ * Inside this file values are unsigned, as stored.  Signed order is the same
+ * circle entered at 2^63: a range of int64 is one interval of unsigned values
+ * or, if it holds both -1 and 0, two.
+ *
+ * src/engine/query.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "container.h"
+#include "index.h"
+
+#define SIGN_BIT	(UINT64_C(1) << 63)
+#define MAX_VALUE	UINT64_MAX
+
+static size_t read_interval(r64_set *s, uint64_t lo, uint64_t hi,
+							bool reverse, int64_t *out, size_t n);
+
+static inline uint64_t
+bucket_base(const r64_bucket *b, const r64_container *c)
+{
+	return (uint64_t) b->high << 32 | (uint32_t) c->key << 16;
+}
+
+/* How many elements are < u. */
+static uint64_t
+below(r64_set *s, uint64_t u)
+{
+	uint64_t	i;
+	uint64_t	sum;
+	uint32_t	k;
+	r64_bucket	b;
+	r64_container c;
+
+	r64_index_set(s);
+	i = r64_index_seek(s->index, R64_HIGH(u));
+	if (i == s->index->n)
+		return s->index->total;
+	sum = s->index->entries[i].before;
+	if (s->index->entries[i].high != R64_HIGH(u))
+		return sum;
+	r64_bucket_open(s, s->index->entries[i].pos, &b);
+	k = r64_bucket_seek(&b, 0, R64_KEY(u));
+	sum += r64_bucket_cards(&b, 0, k);
+	if (k < b.n && r64_bucket_key(&b, k) == R64_KEY(u))
+	{
+		r64_container_at(s->env, &b, k, &c);
+		sum += r64_container_below(&c, R64_LOW(u));
+	}
+	return sum;
+}
+
+/* How many elements are <= u. */
+static uint64_t
+through(r64_set *s, uint64_t u)
+{
+	r64_index_set(s);
+	return u == MAX_VALUE ? s->index->total : below(s, u + 1);
+}
+
+uint64_t
+r64_count_range(r64_set *s, int64_t lo, int64_t hi)
+{
+	uint64_t	sum;
+
+	if (lo > hi)
+		return 0;
+	sum = through(s, (uint64_t) hi) - below(s, (uint64_t) lo);
+	/* from a negative through zero: around the end of the stored order */
+	return lo < 0 && hi >= 0 ? sum + s->index->total : sum;
+}
+
+bool
+r64_select(r64_set *s, uint64_t n, int64_t *v)
+{
+	uint64_t	nonnegative = below(s, SIGN_BIT);
+	uint64_t	negative = s->index->total - nonnegative;
+	uint64_t	lo = 0;
+	uint64_t	hi = s->index->n;
+	r64_bucket	b;
+	r64_container c;
+
+	if (n >= s->index->total)
+		return false;
+	/* position in stored order */
+	n = n < negative ? nonnegative + n : n - negative;
+
+	/* last bucket with no more than n elements before it */
+	while (hi - lo > 1)
+	{
+		uint64_t	mid = lo + (hi - lo) / 2;
+
+		if (s->index->entries[mid].before <= n)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	r64_bucket_open(s, s->index->entries[lo].pos, &b);
+	n -= s->index->entries[lo].before;
+	for (uint32_t i = 0; i < b.n; i++)
+	{
+		uint32_t	card = r64_bucket_card(&b, i);
+
+		if (n < card)
+		{
+			r64_container_at(s->env, &b, i, &c);
+			*v = (int64_t) (bucket_base(&b, &c) |
+							r64_container_select(&c, (uint32_t) n));
+			return true;
+		}
+		n -= card;
+	}
+	r64_corrupt(s->env, "bytes changed under an index");
+}
+
+/* Smallest element of [lo, hi]. */
+static bool
+first_in(r64_set *s, uint64_t lo, uint64_t hi, uint64_t *found)
+{
+	int64_t		v;
+
+	if (read_interval(s, lo, hi, false, &v, 1) == 0)
+		return false;
+	*found = (uint64_t) v;
+	return true;
+}
+
+/* Largest element of [lo, hi]. */
+static bool
+last_in(r64_set *s, uint64_t lo, uint64_t hi, uint64_t *found)
+{
+	int64_t		v;
+
+	if (read_interval(s, lo, hi, true, &v, 1) == 0)
+		return false;
+	*found = (uint64_t) v;
+	return true;
+}
+
+bool
+r64_next(r64_set *s, int64_t v, int64_t *found)
+{
+	uint64_t	u;
+
+	if (v < 0 ? first_in(s, (uint64_t) v, MAX_VALUE, &u) ||
+		first_in(s, 0, SIGN_BIT - 1, &u) :
+		first_in(s, (uint64_t) v, SIGN_BIT - 1, &u))
+	{
+		*found = (int64_t) u;
+		return true;
+	}
+	return false;
+}
+
+bool
+r64_prev(r64_set *s, int64_t v, int64_t *found)
+{
+	uint64_t	u;
+
+	if (v >= 0 ? last_in(s, 0, (uint64_t) v, &u) ||
+		last_in(s, SIGN_BIT, MAX_VALUE, &u) :
+		last_in(s, SIGN_BIT, (uint64_t) v, &u))
+	{
+		*found = (int64_t) u;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * If u is an element, sets *end to the last of the consecutive elements that
+ * begin with it.  Does not look for elements past limit, although *end may
+ * lie behind it.
+ */
+static bool
+run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
+{
+	uint64_t	i;
+	uint32_t	k;
+	r64_bucket	b;
+	r64_container c;
+
+	r64_index_set(s);
+	i = r64_index_seek(s->index, R64_HIGH(u));
+	if (i == s->index->n || s->index->entries[i].high != R64_HIGH(u))
+		return false;
+	r64_bucket_open(s, s->index->entries[i].pos, &b);
+	k = r64_bucket_seek(&b, 0, R64_KEY(u));
+	if (k == b.n || r64_bucket_key(&b, k) != R64_KEY(u))
+		return false;
+	r64_container_at(s->env, &b, k, &c);
+	if (!r64_container_contains(&c, R64_LOW(u)))
+		return false;
+
+	for (;;)
+	{
+		uint64_t	next;
+
+		*end = bucket_base(&b, &c) | r64_container_run_end(&c, R64_LOW(u));
+		if (R64_LOW(*end) != R64_LOW_MAX || *end >= limit)
+			return true;
+
+		/* the run reaches the container's end: does the next one go on? */
+		next = *end + 1;
+		k++;
+		if (k == b.n)
+		{
+			if (++i == s->index->n)
+				return true;
+			s->env->poll(s->env->arg);
+			r64_bucket_open(s, s->index->entries[i].pos, &b);
+			k = 0;
+		}
+		if (b.high != R64_HIGH(next) || r64_bucket_key(&b, k) != R64_KEY(next))
+			return true;
+		r64_container_at(s->env, &b, k, &c);
+		if (!r64_container_contains(&c, 0))
+			return true;
+		u = next;
+	}
+}
+
+/* The same in signed order, where 0 comes after -1; *end is at most limit. */
+static bool
+signed_run_from(r64_set *s, int64_t v, int64_t limit, int64_t *end)
+{
+	bool		through_zero = v < 0 && limit >= 0;
+	uint64_t	u;
+
+	if (v > limit ||
+		!run_from(s, (uint64_t) v, through_zero ? MAX_VALUE : (uint64_t) limit,
+				  &u))
+		return false;
+	if (through_zero && u == MAX_VALUE)
+		(void) run_from(s, 0, (uint64_t) limit, &u);
+	*end = (int64_t) u < limit ? (int64_t) u : limit;
+	return true;
+}
+
+bool
+r64_next_absent(r64_set *s, int64_t v, int64_t *found)
+{
+	int64_t		end;
+
+	if (!signed_run_from(s, v, INT64_MAX, &end))
+		*found = v;
+	else if (end == INT64_MAX)
+		return false;
+	else
+		*found = end + 1;
+	return true;
+}
+
+bool
+r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
+{
+	int64_t		end;
+
+	return lo > hi || (signed_run_from(s, lo, hi, &end) && end == hi);
+}
+
+bool
+r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
+{
+	if (lo > hi || !r64_next(s, lo, first) || *first > hi)
+		return false;
+	*last = *first;
+	(void) signed_run_from(s, *first, hi, last);
+	return true;
+}
+
+/*
+ * Reads elements of the unsigned interval [lo, hi].  Both loops run over
+ * positions in the direction asked for: step k stands for the kth bucket
+ * (container) of those that can hold any.
+ *
+ * Callers go on after the last value that they got, so one outside of what
+ * was asked for, which only a damaged set gives, could send them round for
+ * ever.
+ */
+static size_t
+read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,
+			  int64_t *out, size_t n)
+{
+	size_t		got = 0;
+	uint64_t	first;
+	uint64_t	end;
+
+	r64_index_set(s);
+	first = r64_index_seek(s->index, R64_HIGH(lo));
+	end = R64_HIGH(hi) == UINT32_MAX ? s->index->n :
+		r64_index_seek(s->index, R64_HIGH(hi) + 1);
+
+	for (uint64_t k = 0; first + k < end && got < n; k++)
+	{
+		uint64_t	i = reverse ? end - 1 - k : first + k;
+		uint32_t	from = 0;
+		uint32_t	to;
+		r64_bucket	b;
+
+		r64_poll_every(s->env, k, 255);
+		r64_bucket_open(s, s->index->entries[i].pos, &b);
+		to = b.n;
+		if (b.high == R64_HIGH(lo))
+			from = r64_bucket_seek(&b, 0, R64_KEY(lo));
+		if (b.high == R64_HIGH(hi))
+			to = r64_bucket_seek(&b, 0, (uint32_t) R64_KEY(hi) + 1);
+		for (uint32_t m = 0; from + m < to && got < n; m++)
+		{
+			r64_container c;
+			uint64_t	base;
+			size_t		more;
+
+			r64_poll_every(s->env, m + 1, 63);
+			r64_container_at(s->env, &b, reverse ? to - 1 - m : from + m, &c);
+			base = bucket_base(&b, &c);
+			more = r64_container_read(&c, base, base < lo ? R64_LOW(lo) : 0,
+									  (base | R64_LOW_MAX) > hi ? R64_LOW(hi) :
+									  R64_LOW_MAX,
+									  reverse, out + got, n - got);
+			got += more;
+			if (R64_UNLIKELY(more > 0 && ((uint64_t) out[got - 1] < lo ||
+										  (uint64_t) out[got - 1] > hi)))
+				r64_corrupt(s->env, "elements not ascending");
+		}
+	}
+	return got;
+}
+
+size_t
+r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
+		 int64_t *out, size_t n)
+{
+	size_t		got;
+
+	if (lo > hi)
+		return 0;
+	if (lo >= 0 || hi < 0)
+		return read_interval(s, (uint64_t) lo, (uint64_t) hi, reverse,
+							 out, n);
+	if (!reverse)
+	{
+		got = read_interval(s, (uint64_t) lo, MAX_VALUE, false, out, n);
+		return got + read_interval(s, 0, (uint64_t) hi, false,
+								   out + got, n - got);
+	}
+	got = read_interval(s, 0, (uint64_t) hi, true, out, n);
+	return got + read_interval(s, (uint64_t) lo, MAX_VALUE, true,
+							   out + got, n - got);
+}

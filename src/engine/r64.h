@@ -1,0 +1,361 @@
+/*-------------------------------------------------------------------------
+ *
+ * r64.h
+ *	  A set of 64-bit integers kept as portable 64-bit Roaring bytes.
+ *
+ * This is the whole public face of the engine.  It knows nothing of
+ * PostgreSQL: it is C11 over CRoaring's container kernels, and everything it
+ * needs from its caller (memory, a way to report failure, a place to be
+ * interrupted) comes through an r64_env.
+ *
+ * The bytes are those of RoaringFormatSpec, "Extension for 64-bit
+ * implementations": a 64-bit count of buckets, then for every bucket its
+ * 32-bit high half and a 32-bit Roaring bitmap in the portable format.  A
+ * set has exactly one such byte string, its canonical form:
+ *
+ *	- buckets strictly ascending by unsigned high half, containers strictly
+ *	  ascending by key, none of them empty, no byte after the last;
+ *	- a container of c values in r runs is a run container iff that takes
+ *	  fewer bytes, 4r + 2 < 2c (for c <= 4096) or 4r + 2 < 8192 (above); else
+ *	  it is an array up to 4096 values and a bitset above.  This is what
+ *	  CRoaring's remove_run_compression followed by run_optimize leaves;
+ *	- the run cookie only where a run container is present, its spare flag
+ *	  bits zero.
+ *
+ * Unless said otherwise every function takes canonical bytes.  That they are
+ * canonical is trusted; that they are in bounds never is: a damaged set makes
+ * a function answer wrongly or fail with R64_CORRUPT, but not read or write
+ * out of bounds.
+ *
+ * Elements are int64_t and ordered as such.  On the wire the same 64 bits
+ * are unsigned, so a set's negative elements are stored after its
+ * non-negative ones; the engine hides that.
+ *
+ * src/engine/r64.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_H
+#define R64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "roaring64 supports little-endian machines only"
+#endif
+
+#if defined(__GNUC__)
+#define R64_NORETURN __attribute__((noreturn))
+#pragma GCC visibility push(hidden)
+#else
+#define R64_NORETURN
+#endif
+
+/* Why a call failed. */
+typedef enum r64_error
+{
+	R64_CORRUPT,				/* stored bytes are not what they must be */
+	R64_TOO_LARGE,				/* the result would exceed env->max_size */
+	R64_OUT_OF_RANGE			/* an element would leave the int64 range */
+} r64_error;
+
+/*
+ * What the engine needs from its caller.  One env serves any number of sets.
+ * Memory that a failing call has obtained is not released: an env over
+ * malloc needs an arena that it can drop, as PostgreSQL's contexts are.
+ */
+typedef struct r64_env
+{
+	void	   *arg;			/* handed to every hook */
+	/* never NULL; any size up to max_size plus the engine's own slack */
+	void	   *(*alloc) (void *arg, size_t size);
+	void	   *(*resize) (void *arg, void *p, size_t size);
+	void		(*release) (void *arg, void *p);
+	/* called often enough in long loops; may leave by longjmp */
+	void		(*poll) (void *arg);
+	/* must not return; reason is a constant lower-case phrase */
+	void		(*fail) (void *arg, r64_error error, const char *reason) R64_NORETURN;
+	size_t		headroom;		/* bytes left free before every result */
+	size_t		max_size;		/* largest result in bytes, headroom apart */
+} r64_env;
+
+/* A set to read: a view of bytes that the caller owns and keeps. */
+typedef struct r64_set
+{
+	const r64_env *env;
+	const uint8_t *bytes;
+	size_t		size;
+	/* made on demand by r64_index_set, owned by the view; see r64_close */
+	struct r64_index *index;
+} r64_set;
+
+/*
+ * A set that was made.  base was obtained from env->alloc; the size bytes of
+ * the set start at base + env->headroom.
+ */
+typedef struct r64_buf
+{
+	uint8_t    *base;
+	size_t		size;
+} r64_buf;
+
+/*
+ * croaring.c: CRoaring.  Call once before anything else.  Returns NULL, or a
+ * message that says why CRoaring cannot be used.
+ */
+extern const char *r64_load_kernels(void);
+
+/*
+ * reader.c: views and what can be read by walking bucket headers.
+ */
+
+/* A view of size bytes.  Fails with R64_CORRUPT if they cannot be a set. */
+extern r64_set r64_open(const r64_env *env, const void *bytes, size_t size);
+
+/* A view on a set that was made by env, or by one with its headroom. */
+static inline r64_set
+r64_open_buf(const r64_env *env, r64_buf buf)
+{
+	return r64_open(env, buf.base + env->headroom, buf.size);
+}
+
+/* Releases what the view obtained (its index); not the bytes. */
+extern void r64_close(r64_set *s);
+
+extern bool r64_is_empty(const r64_set *s);
+extern bool r64_contains(const r64_set *s, int64_t v);
+
+/* Number of elements: the sum of the container headers. */
+extern uint64_t r64_cardinality(const r64_set *s);
+
+/* Smallest and largest element; false if there is none. */
+extern bool r64_min(const r64_set *s, int64_t *v);
+extern bool r64_max(const r64_set *s, int64_t *v);
+
+/* What a set is made of. */
+typedef struct r64_stats
+{
+	uint64_t	cardinality;
+	uint64_t	buckets;
+	uint64_t	arrays;
+	uint64_t	bitsets;
+	uint64_t	runs;
+} r64_stats;
+extern r64_stats r64_get_stats(const r64_set *s);
+
+/*
+ * toast_slices.c: the same questions to a set of which any part can be
+ * fetched, but only some should be.  fetch gives size bytes from offset on,
+ * which lie within the set and stay good until the next fetch; it may fail by
+ * leaving through the env.  A set has few buckets, or the walk over them costs
+ * more than fetching it all: see r64_source_buckets.
+ */
+typedef struct r64_source
+{
+	const r64_env *env;
+	void	   *arg;			/* handed to fetch */
+	const uint8_t *(*fetch) (void *arg, size_t offset, size_t size);
+	size_t		size;			/* of the set */
+} r64_source;
+
+extern uint64_t r64_source_buckets(const r64_source *source);
+extern bool r64_source_contains(const r64_source *source, int64_t v);
+extern uint64_t r64_source_cardinality(const r64_source *source);
+extern bool r64_source_min(const r64_source *source, int64_t *v);
+
+/*
+ * query.c, index.c: order statistics and iteration.  These work on an index
+ * over the set's buckets, built by the first call on a view (one walk over the
+ * bucket headers) and kept in it, so that further calls are logarithmic.
+ * lo and hi are inclusive; lo > hi is an empty range.
+ */
+extern void r64_index_set(r64_set *s);
+
+/* How many elements lie in [lo, hi]; the rank of v is count of [min, v]. */
+extern uint64_t r64_count_range(r64_set *s, int64_t lo, int64_t hi);
+
+/* The element with n smaller ones; false if there are not that many. */
+extern bool r64_select(r64_set *s, uint64_t n, int64_t *v);
+
+/* Smallest element >= v, largest <= v, smallest integer >= v not in s. */
+extern bool r64_next(r64_set *s, int64_t v, int64_t *found);
+extern bool r64_prev(r64_set *s, int64_t v, int64_t *found);
+extern bool r64_next_absent(r64_set *s, int64_t v, int64_t *found);
+
+/*
+ * Writes up to n elements of [lo, hi] to out, ascending from lo or, if
+ * reverse, descending from hi.  Returns how many; fewer than n means that
+ * there are no more.  To go on, call again with lo (hi) past the last one.
+ */
+extern size_t r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
+					   int64_t *out, size_t n);
+
+/*
+ * The first maximal run of consecutive elements within [lo, hi], clipped to
+ * it: sets *first and *last, or returns false.
+ */
+extern bool r64_next_run(r64_set *s, int64_t lo, int64_t hi,
+						 int64_t *first, int64_t *last);
+
+/* Whether every integer of [lo, hi] is an element (true if lo > hi). */
+extern bool r64_contains_range(r64_set *s, int64_t lo, int64_t hi);
+
+/*
+ * relations.c: two sets compared, without making a third.
+ */
+extern bool r64_equal(const r64_set *a, const r64_set *b);
+
+/* A total order on canonical bytes: memcmp, then length.  -1, 0 or 1. */
+extern int	r64_compare(const r64_set *a, const r64_set *b);
+extern bool r64_is_subset(const r64_set *a, const r64_set *b);	/* a <= b */
+extern bool r64_overlaps(const r64_set *a, const r64_set *b);
+extern uint64_t r64_and_cardinality(const r64_set *a, const r64_set *b);
+
+/*
+ * setops.c: streaming merges.  The result is in a buffer from a->env.
+ */
+typedef enum r64_op
+{
+	R64_OR,						/* a or b */
+	R64_AND,					/* a and b */
+	R64_ANDNOT,					/* a and not b */
+	R64_XOR						/* exactly one of them */
+} r64_op;
+extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
+
+/*
+ * count_many.c: how many elements n sets combined have, without a set made on the
+ * way: the union, the intersection, those of the first that no other has, those
+ * of an odd number of them.  Of no sets it is 0.
+ */
+extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
+									 const r64_set *sets, size_t n);
+
+/*
+ * sample.c: n elements drawn at random, or all if there are not more; every n
+ * of them are as likely as any others.  The same set, n and seed give the same.
+ * Takes 8 bytes for each element that is drawn or left out, whichever are fewer.
+ */
+extern r64_buf r64_sample(const r64_set *s, uint64_t n, uint64_t seed);
+
+/*
+ * range.c: a set cut or moved.
+ */
+
+/* a op [lo, hi]; op is any of the four. */
+extern r64_buf r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi);
+
+/* Every element plus delta; R64_OUT_OF_RANGE if one leaves int64. */
+extern r64_buf r64_shift(r64_set *s, int64_t delta);
+
+/* A copy of the bytes, from env. */
+extern r64_buf r64_copy(const r64_env *env, const r64_set *s);
+
+/*
+ * build.c: sets from values.
+ */
+
+/* A set of one, no allocation: writes the bytes to out. */
+#define R64_SINGLETON_SIZE 30
+extern r64_set r64_singleton(const r64_env *env, int64_t v,
+							 uint8_t out[R64_SINGLETON_SIZE]);
+
+/* A set of n values in any order, repeats allowed.  Reorders values. */
+extern r64_buf r64_from_values(const r64_env *env, int64_t *values, size_t n);
+
+/* The set of all integers of a list of inclusive ranges, in any order. */
+typedef struct r64_range
+{
+	int64_t		lo;
+	int64_t		hi;				/* inclusive; < lo means none */
+} r64_range;
+extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
+							   size_t n);
+
+/*
+ * accumulator.c: a set that grows.  What is added waits in the form that it
+ * came in and is merged into the flat set in batches, so that a union of many
+ * costs about the sum of its inputs.  All memory comes from the env and is
+ * referred to by the accumulator only.  There can be millions of them.
+ */
+typedef struct r64_accumulator
+{
+	const r64_env *env;
+	r64_buf		flat;			/* the set without what waits; NULL if empty */
+	int64_t    *values;			/* that wait, in any order */
+	r64_range  *ranges;			/* that wait, in any order */
+	uint8_t    *sets;			/* that wait, one after the other */
+	uint32_t	nvalues;
+	uint32_t	values_room;
+	uint32_t	nranges;
+	uint32_t	ranges_room;
+	uint32_t	sets_size;		/* bytes */
+	uint32_t	sets_room;
+	r64_op		sets_op;		/* what they wait for */
+} r64_accumulator;
+
+/* Starts with the empty set. */
+extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
+
+/* Makes room for at least one more value; called by r64_accumulate only. */
+extern void r64_accumulator_grow(r64_accumulator *acc);
+
+/* Adds a value. */
+static inline void
+r64_accumulate(r64_accumulator *acc, int64_t v)
+{
+	if (acc->nvalues == acc->values_room)
+		r64_accumulator_grow(acc);
+	acc->values[acc->nvalues++] = v;
+}
+
+/* Adds the integers of [lo, hi]. */
+extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
+
+/* Replaces the accumulated set by itself op s. */
+extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
+									const r64_set *s);
+
+/* Adds the elements of a set. */
+static inline void
+r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
+{
+	r64_accumulator_combine(acc, R64_OR, s);
+}
+
+extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
+
+/* The accumulated set; the view is good until the accumulator changes. */
+extern r64_set r64_accumulator_set(r64_accumulator *acc);
+
+/*
+ * validate.c: bytes from elsewhere.
+ */
+typedef enum r64_verdict
+{
+	R64_INVALID,				/* not a set; see reason and offset */
+	R64_LEGAL,					/* a set, but not in canonical form */
+	R64_CANONICAL
+} r64_verdict;
+typedef struct r64_diagnosis
+{
+	const char *reason;			/* constant lower-case phrase */
+	size_t		offset;			/* byte at which it shows */
+	bool		is_32bit;		/* all bytes are one 32-bit bitmap */
+} r64_diagnosis;
+
+/* Judges any bytes at all.  Never fails; fills *why only if invalid. */
+extern r64_verdict r64_check(const r64_env *env, const void *bytes, size_t size,
+							 r64_diagnosis *why);
+
+/* The canonical form of bytes that r64_check found legal. */
+extern r64_buf r64_canonicalise(const r64_env *env, const void *bytes,
+								size_t size);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_H */

@@ -1,0 +1,751 @@
+/*-------------------------------------------------------------------------
+ *
+ * setops.c
+ *	  Union, intersection, difference and symmetric difference.
+ *
+ * One streaming merge serves all four: walk both sets bucket by bucket and
+ * container by container, copy what only one side has if the operation keeps
+ * it, and combine what both have.  Nothing is decoded, and long stretches of
+ * one side are copied at once, so that adding one value to a set costs a walk
+ * to its place and a memcpy.
+ *
+ * What is specific to an operation stands in the table below; the merge and
+ * the choice of a kernel by container types do not know which one it is.
+ *
+ * src/engine/setops.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "container.h"
+#include "setops.h"
+
+static void
+set_range(uint64_t *words, uint32_t start, uint32_t end)
+{
+	bitset_set_lenrange(words, start, end - start - 1);
+}
+
+/* Kernels are known only at run time, so the table is made per call. */
+r64_operation
+r64_get_operation(r64_op op)
+{
+	switch (op)
+	{
+		case R64_OR:
+			return (r64_operation) {
+				.keep_a = true,
+				.keep_b = true,
+				.keep_both = true,
+				.arrays = r64_kernel.array_container_union,
+				.bitsets = r64_kernel.bitset_container_or,
+				.runs = r64_kernel.run_container_union,
+				.list = r64_kernel.bitset_set_list_withcard,
+				.range = set_range,
+				.bits = r64_kernel.bitset_container_or_nocard
+			};
+		case R64_AND:
+			return (r64_operation) {
+				.keep_both = true,
+				.arrays = r64_kernel.array_container_intersection,
+				.bitsets = r64_kernel.bitset_container_and,
+				.runs = r64_kernel.run_container_intersection,
+				.filter_by_bitset = r64_kernel.array_bitset_container_intersection,
+				.filter_by_runs = r64_kernel.array_run_container_intersection
+			};
+		case R64_ANDNOT:
+			return (r64_operation) {
+				.keep_a = true,
+				.arrays = r64_kernel.array_container_andnot,
+				.bitsets = r64_kernel.bitset_container_andnot,
+				.runs = r64_kernel.run_container_andnot,
+				.list = r64_kernel.bitset_clear_list,
+				.range = bitset_reset_range,
+				.filter_by_bitset = r64_kernel.array_bitset_container_andnot,
+				.filter_by_runs = r64_kernel.array_run_container_andnot
+			};
+		case R64_XOR:
+			return (r64_operation) {
+				.keep_a = true,
+				.keep_b = true,
+				.arrays = r64_kernel.array_container_xor,
+				.bitsets = r64_kernel.bitset_container_xor,
+				.runs = r64_kernel.run_container_xor,
+				.list = r64_kernel.bitset_flip_list_withcard,
+				.range = bitset_flip_range,
+				.bits = r64_kernel.bitset_container_xor_nocard
+			};
+	}
+	return (r64_operation) {0};
+}
+
+/* Two array containers, together small enough for an array. */
+static void
+combine_arrays(const r64_operation *op, r64_writer *w,
+			   const r64_container *a, const r64_container *b)
+{
+	r64_values	scratch_a;
+	r64_values	scratch_b;
+	r64_values	result;
+	array_container_t x = r64_array_view(w->env, a, &scratch_a);
+	array_container_t y = r64_array_view(w->env, b, &scratch_b);
+	array_container_t out = {
+		.capacity = 2 * R64_ARRAY_MAX,
+		.array = result.v
+	};
+
+	op->arrays(&x, &y, &out);
+	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
+}
+
+/* Array and run containers, at least one of them a run container. */
+static void
+combine_runs(const r64_operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	r64_run_list scratch_a;
+	r64_run_list scratch_b;
+	r64_run_list result;
+	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
+	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
+	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
+
+	op->runs(&x, &y, &out);
+	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
+}
+
+/* An array of which the operation keeps those that b has, or has not. */
+static void
+filter_array(const r64_operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	r64_values	scratch_a;
+	r64_values	result;
+	array_container_t x = r64_array_view(w->env, a, &scratch_a);
+	array_container_t out = {
+		.capacity = 2 * R64_ARRAY_MAX,
+		.array = result.v
+	};
+
+	if (b->type == R64_BITSET)
+	{
+		r64_words	scratch_b;
+		bitset_container_t y = r64_bitset_view(b, &scratch_b);
+
+		op->filter_by_bitset(&x, &y, &out);
+	}
+	else
+	{
+		r64_run_list scratch_b;
+		run_container_t y = r64_run_view(w->env, b, &scratch_b);
+
+		op->filter_by_runs(&x, &y, &out);
+	}
+	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
+}
+
+/* Any two containers, of which one at least had better be a bitset. */
+static void
+combine_bitsets(const r64_operation *op, r64_writer *w,
+				const r64_container *a, const r64_container *b)
+{
+	r64_words	words_a;
+	uint64_t	card;
+
+	if (b->type == R64_BITSET)
+	{
+		/*
+		 * All three are as long as two pages and a little.  With the result
+		 * first, what is stored never has the page offset of what is loaded
+		 * next, for which a processor would have the load wait.
+		 */
+		struct
+		{
+			r64_words	result;
+			r64_words	a;
+			r64_words	b;
+		}			words;
+		bitset_container_t x = a->type == R64_BITSET ?
+			r64_bitset_view(a, &words.a) :
+			r64_as_bitset(w->env, a, &words.a);
+		bitset_container_t y = r64_bitset_view(b, &words.b);
+		bitset_container_t out = {.words = words.result.w};
+
+		card = (uint64_t) op->bitsets(&x, &y, &out);
+		r64_writer_bitset(w, a->key, out.words, (uint32_t) card);
+		return;
+	}
+
+	if (b->type == R64_ARRAY)
+	{
+		r64_values	scratch_b;
+		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
+		array_container_t y = r64_array_view(w->env, b, &scratch_b);
+
+		card = op->list(x.words, (uint64_t) x.cardinality,
+						y.array, (uint64_t) y.cardinality);
+	}
+	else
+	{
+		r64_run_list scratch_b;
+		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
+		run_container_t y = r64_run_view(w->env, b, &scratch_b);
+		uint32_t	gap = 0;	/* first value after the run before */
+
+		for (int32_t i = 0; i < y.n_runs; i++)
+		{
+			uint32_t	start = y.runs[i].value;
+			uint32_t	end = start + y.runs[i].length + 1;
+
+			if (op->range != NULL)
+				op->range(x.words, start, end);
+			else if (gap < start)
+				bitset_reset_range(x.words, gap, start);
+			gap = end;
+		}
+		/* an intersection drops what lies between the runs */
+		if (op->range == NULL && gap <= UINT16_MAX)
+			bitset_reset_range(x.words, gap, UINT16_MAX + 1);
+		card = (uint64_t) r64_kernel.bitset_container_compute_cardinality(&x);
+	}
+	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
+}
+
+/* Whether a container has all values: long runs consist of such. */
+static inline bool
+is_full(const r64_container *c)
+{
+	return c->type == R64_RUN && c->card == R64_LOW_MAX + 1;
+}
+
+/* Appends what a container lacks of all values. */
+static void
+complement_array(r64_writer *w, const r64_container *c)
+{
+	r64_values	scratch;
+	r64_run_list runs;
+	array_container_t x = r64_array_view(w->env, c, &scratch);
+	uint32_t	n = 0;
+	uint32_t	start = 0;
+
+	for (uint32_t i = 0; i < c->card; i++)
+	{
+		uint32_t	v = x.array[i];
+
+		runs.r[n] = (rle16_t) {
+			.value = (uint16_t) start,.length = (uint16_t) (v - start - 1)
+		};
+		n += v > start;
+		start = v + 1;
+	}
+	if (start <= R64_LOW_MAX)
+		runs.r[n++] = (rle16_t) {
+			.value = (uint16_t) start,.length = (uint16_t) (R64_LOW_MAX - start)
+		};
+	r64_writer_runs(w, c->key, runs.r, n);
+}
+
+/*
+ * How many runs an array or run container is taken for.  Where two have more
+ * than a run container can have, bitsets are faster.
+ */
+static inline uint32_t
+weight(const r64_container *c)
+{
+	return c->type == R64_RUN ? c->nruns : c->card;
+}
+
+/*
+ * Combines two containers of any size.  The types decide how; where an
+ * operation is symmetric the sides are swapped to meet fewer cases.
+ */
+static void
+combine_large(const r64_operation *op, r64_writer *w,
+				   const r64_container *a, const r64_container *b)
+{
+	bool		symmetric = op->keep_a == op->keep_b;
+	bool		filters = !op->keep_b;
+
+	if (op->keep_a && !op->keep_both && is_full(a) && b->type == R64_ARRAY)
+	{
+		complement_array(w, b);
+		return;
+	}
+	if (op->keep_b && !op->keep_both && is_full(b) && a->type == R64_ARRAY)
+	{
+		complement_array(w, a);
+		return;
+	}
+	if (op->keep_both && (is_full(a) || is_full(b)))
+	{
+		/* of a union the full one is left, of an intersection the other */
+		r64_writer_container(w, is_full(a) == op->keep_a ? a : b);
+		return;
+	}
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
+	{
+		if (filters || a->card + b->card <= R64_ARRAY_MAX)
+			combine_arrays(op, w, a, b);
+		else
+			combine_bitsets(op, w, a, b);
+		return;
+	}
+	if (filters && a->type == R64_ARRAY)
+	{
+		filter_array(op, w, a, b);
+		return;
+	}
+	if (filters && symmetric && b->type == R64_ARRAY)
+	{
+		filter_array(op, w, b, a);
+		return;
+	}
+	if (a->type != R64_BITSET && b->type != R64_BITSET &&
+		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
+	{
+		combine_runs(op, w, a, b);
+		return;
+	}
+	if (symmetric && a->type != R64_BITSET)
+		combine_bitsets(op, w, b, a);
+	else
+		combine_bitsets(op, w, a, b);
+}
+
+/*
+ * Small arrays are what sets of sparse ids consist of, and there a call to a
+ * kernel costs more than the work.  Merges two arrays of together at most
+ * TINY values right here.
+ */
+#define TINY 16
+
+static inline void
+combine_tiny(const r64_operation *op, r64_writer *w,
+			 const r64_container *a, const r64_container *b)
+{
+	uint16_t	out[TINY];
+	uint32_t	n = 0;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	uint8_t    *p;
+
+	while (i < a->card && j < b->card)
+	{
+		uint16_t	x = r64_load16(a->data + 2 * (size_t) i);
+		uint16_t	y = r64_load16(b->data + 2 * (size_t) j);
+
+		out[n] = x < y ? x : y;
+		n += x < y ? op->keep_a : y < x ? op->keep_b : op->keep_both;
+		i += x <= y;
+		j += y <= x;
+	}
+	if (op->keep_a)
+		while (i < a->card)
+			out[n++] = r64_load16(a->data + 2 * (size_t) i++);
+	if (op->keep_b)
+		while (j < b->card)
+			out[n++] = r64_load16(b->data + 2 * (size_t) j++);
+
+	if (n == 0)
+		return;
+	if (n > 2)
+	{
+		/* may be worth a run container */
+		r64_writer_array(w, a->key, out, n);
+		return;
+	}
+	p = r64_writer_append(w, a->key, n, false, 2 * (size_t) n);
+	r64_store16(p, out[0]);
+	if (n == 2)
+		r64_store16(p + 2, out[1]);
+}
+
+/*
+ * An array and a single value, which is what adding or removing one id comes
+ * to: a search and two copies.  For operations that keep the rest of the array.
+ * No kernel sees the array, so its order need not be checked.
+ */
+static void
+combine_single(const r64_operation *op, r64_writer *w,
+			   const r64_container *a, uint16_t value)
+{
+	r64_values	scratch;
+	r64_values	result;
+	array_container_t x = r64_array_unchecked(a, &scratch);
+	uint32_t	pos = 0;
+	uint32_t	end = a->card;
+	uint32_t	n;
+	bool		found;
+
+	while (pos < end)
+	{
+		uint32_t	middle = (pos + end) / 2;
+
+		if (x.array[middle] < value)
+			pos = middle + 1;
+		else
+			end = middle;
+	}
+	found = pos < a->card && x.array[pos] == value;
+
+	memcpy(result.v, x.array, 2 * (size_t) pos);
+	n = pos;
+	if (found ? op->keep_both : op->keep_b)
+		result.v[n++] = value;
+	pos += found;
+	memcpy(result.v + n, x.array + pos, 2 * (size_t) (a->card - pos));
+	n += a->card - pos;
+	r64_writer_array(w, a->key, result.v, n);
+}
+
+/* Two arrays, if they are such that combine_single does; false if not. */
+static inline bool
+combine_if_single(const r64_operation *op, r64_writer *w,
+				  const r64_container *a, const r64_container *b)
+{
+	if (!op->keep_a)
+		return false;
+	if (b->card == 1 && a->card < R64_ARRAY_MAX)
+		combine_single(op, w, a, r64_load16(b->data));
+	else if (op->keep_b && a->card == 1 && b->card < R64_ARRAY_MAX)
+		combine_single(op, w, b, r64_load16(a->data));
+	else
+		return false;
+	return true;
+}
+
+static inline void
+combine(const r64_operation *op, r64_writer *w,
+		const r64_container *a, const r64_container *b)
+{
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
+		a->card + b->card <= TINY)
+		combine_tiny(op, w, a, b);
+	else if (a->type != R64_ARRAY || b->type != R64_ARRAY ||
+			 !combine_if_single(op, w, a, b))
+		combine_large(op, w, a, b);
+}
+
+void
+r64_combine_containers(const r64_operation *op, r64_writer *w,
+					   const r64_container *a, const r64_container *b)
+{
+	combine(op, w, a, b);
+}
+
+/*
+ * How many containers a merged bucket can have, for the header's room.  A
+ * close bound saves moving the containers, but finding the number of common
+ * keys costs a pass over them: worth it where containers are large.
+ */
+static uint32_t
+merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket *b)
+{
+	size_t		bytes = (size_t) (a->end - a->data) + (size_t) (b->end - b->data);
+	uint32_t	common = 0;
+
+	if (bytes > 64 * ((size_t) a->n + b->n))
+	{
+		uint32_t	i = 0;
+		uint32_t	j = 0;
+
+		while (i < a->n && j < b->n)
+		{
+			uint16_t	x = r64_bucket_key(a, i);
+			uint16_t	y = r64_bucket_key(b, j);
+
+			common += x == y;
+			i += x <= y;
+			j += y <= x;
+		}
+		return common + (op->keep_a ? a->n - common : 0) +
+			(op->keep_b ? b->n - common : 0);
+	}
+	if (op->keep_b)
+		return a->n + b->n;
+	return op->keep_a || a->n < b->n ? a->n : b->n;
+}
+
+/* Whether every container of a bucket has one value, as in sets of sparse ids. */
+static inline bool
+is_sparse(const r64_bucket *b)
+{
+	return b->run_flags == NULL &&
+		(size_t) (b->end - b->data) == 2 * (size_t) b->n;
+}
+
+/* Copies what such a bucket has from i on; gives all keycards, or-ed. */
+static inline uint32_t
+copy_sparse(const r64_bucket *b, uint32_t i, uint8_t *keycards, uint8_t *values)
+{
+	uint32_t	cards = 0;
+
+	memcpy(values, b->data + 2 * (size_t) i, 2 * (size_t) (b->n - i));
+	for (; i < b->n; i++, keycards += 4)
+	{
+		uint32_t	x = r64_load32(b->keycards + 4 * (size_t) i);
+
+		r64_store32(keycards, x);
+		cards |= x;
+	}
+	return cards;
+}
+
+/*
+ * Merges two such buckets if they have no key in common; false, and nothing
+ * done, if they have.  Which side comes next is as good as random where ids
+ * came in any order, so no branch depends on it.
+ */
+static bool
+merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
+{
+	uint32_t	n = a->n + b->n;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	uint32_t	cards = 0;		/* what any cardinality - 1 has set */
+	uint8_t    *keycards;
+	uint8_t    *values;
+	uint8_t    *at;
+
+	/* more than there are keys; and room for so many may not be left */
+	if (n > UINT16_MAX + 1)
+		return false;
+	keycards = r64_writer_sparse(w, n);
+	values = keycards + 8 * (size_t) n;
+	while (i < a->n && j < b->n)
+	{
+		uint32_t	x = r64_load32(a->keycards + 4 * (size_t) i);
+		uint32_t	y = r64_load32(b->keycards + 4 * (size_t) j);
+		uint16_t	value_x = r64_load16(a->data + 2 * (size_t) i);
+		uint16_t	value_y = r64_load16(b->data + 2 * (size_t) j);
+		bool		first = x < y;
+
+		if (R64_UNLIKELY(x == y))
+			return false;
+		r64_store32(keycards + 4 * (size_t) (i + j), first ? x : y);
+		r64_store16(values + 2 * (size_t) (i + j), first ? value_x : value_y);
+		cards |= x | y;
+		i += first;
+		j += !first;
+	}
+	at = keycards + 4 * (size_t) (i + j);
+	cards |= copy_sparse(a, i, at, values + 2 * (size_t) (i + j));
+	cards |= copy_sparse(b, j, at + 4 * (size_t) (a->n - i),
+						 values + 2 * (size_t) (a->n + j));
+	/* the header of a damaged bucket can say more than its bytes */
+	if (cards >> 16 != 0)
+		return false;
+	r64_writer_sparse_end(w, a->high, n);
+	return true;
+}
+
+static void
+merge_buckets(const r64_operation *op, r64_writer *w,
+			  const r64_bucket *a, const r64_bucket *b)
+{
+	const r64_env *env = w->env;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	uint32_t	next;
+	r64_container x;
+	r64_container y;
+
+	env->poll(env->arg);
+	if (op->keep_a && op->keep_b && is_sparse(a) && is_sparse(b) &&
+		merge_sparse(w, a, b))
+		return;
+	r64_writer_begin(w, a->high, merged_containers(op, a, b),
+					 a->run_flags != NULL || b->run_flags != NULL);
+	while (i < a->n && j < b->n)
+	{
+		uint16_t	key_a = r64_bucket_key(a, i);
+		uint16_t	key_b = r64_bucket_key(b, j);
+
+		if (key_a < key_b)
+		{
+			next = r64_bucket_seek(a, i, key_b);
+			if (op->keep_a)
+				r64_writer_copy(w, a, i, next);
+			i = next;
+		}
+		else if (key_a > key_b)
+		{
+			next = r64_bucket_seek(b, j, key_a);
+			if (op->keep_b)
+				r64_writer_copy(w, b, j, next);
+			j = next;
+		}
+		else
+		{
+			r64_container_at(env, a, i++, &x);
+			r64_container_at(env, b, j++, &y);
+			combine(op, w, &x, &y);
+			r64_poll_every(env, i, 63);
+		}
+	}
+	if (op->keep_a && i < a->n)
+		r64_writer_copy(w, a, i, a->n);
+	if (op->keep_b && j < b->n)
+		r64_writer_copy(w, b, j, b->n);
+	r64_writer_end(w);
+}
+
+void
+r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
+{
+	const r64_set *s = walk->set;
+	const uint8_t *from = walk->b.start;
+	const uint8_t *to = s->bytes + s->size;
+	uint64_t	n = 0;
+
+	if (limit == NULL)
+	{
+		/* no need to look at the rest: it goes as it is */
+		n = walk->left + 1;
+		walk->live = false;
+	}
+	else
+	{
+		while (walk->live && walk->b.high < *limit)
+		{
+			to = walk->b.end;
+			n++;
+			r64_walk_next(walk);
+		}
+	}
+	if (keep)
+		r64_writer_buckets(w, from, (size_t) (to - from), n);
+}
+
+/*
+ * Merges all buckets of b with those of the walk that come before b's last
+ * one or have its high half.
+ */
+static void
+merge_set(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
+		  const r64_set *b)
+{
+	r64_walk	walk_b;
+
+	r64_walk_start(&walk_b, b);
+	while (walk_a->live && walk_b.live)
+	{
+		if (walk_a->b.high < walk_b.b.high)
+			r64_pass_buckets(w, walk_a, op->keep_a, &walk_b.b.high);
+		else if (walk_a->b.high > walk_b.b.high)
+			r64_pass_buckets(w, &walk_b, op->keep_b, &walk_a->b.high);
+		else
+		{
+			merge_buckets(op, w, &walk_a->b, &walk_b.b);
+			r64_walk_next(walk_a);
+			r64_walk_next(&walk_b);
+		}
+	}
+	if (walk_b.live)
+		r64_pass_buckets(w, &walk_b, op->keep_b, NULL);
+}
+
+static r64_buf
+finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
+{
+	if (walk_a->live)
+		r64_pass_buckets(w, walk_a, op->keep_a, NULL);
+	return r64_writer_finish(w);
+}
+
+r64_buf
+r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
+{
+	r64_operation op = r64_get_operation(opcode);
+	r64_walk	walk_a;
+	r64_writer	w;
+	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
+
+	/*
+	 * A result can be larger than this (a difference can cut runs apart), but
+	 * rarely is; the writer grows then.
+	 */
+	if (op.keep_b)
+		expected += b->size;
+	r64_writer_init(&w, a->env, expected);
+	r64_walk_start(&walk_a, a);
+	merge_set(&op, &w, &walk_a, b);
+	return finish(&op, &w, &walk_a);
+}
+
+/*
+ * Merges the unsigned interval [lo, hi].  Its part of each bucket is made a set
+ * of its own when its turn comes: all together can be larger than the result,
+ * where the other side cancels them out.
+ */
+static void
+merge_interval(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
+			   uint64_t lo, uint64_t hi)
+{
+	r64_env		env = *w->env;
+	r64_buf		part = {0};
+
+	env.headroom = 0;
+	env.max_size = R64_MAX_BUCKET;
+	for (uint32_t high = R64_HIGH(lo);; high++)
+	{
+		uint64_t	base = (uint64_t) high << 32;
+		r64_set		b;
+
+		/* those between the first and the last are alike */
+		if (part.base == NULL || high == R64_HIGH(lo) + 1 ||
+			high == R64_HIGH(hi))
+		{
+			r64_range	range = {
+				.lo = (int64_t) (lo > base ? lo : base),
+				.hi = (int64_t) (hi < (base | UINT32_MAX) ? hi : base | UINT32_MAX)
+			};
+
+			if (part.base != NULL)
+				env.release(env.arg, part.base);
+			part = r64_from_ranges(&env, &range, 1);
+		}
+		r64_store32(part.base + R64_HEADER_SIZE, high);
+		b = r64_open_buf(&env, part);
+		merge_set(op, w, walk_a, &b);
+		env.poll(env.arg);
+		if (high == R64_HIGH(hi))
+			break;
+	}
+	env.release(env.arg, part.base);
+}
+
+r64_buf
+r64_merge_range(r64_op opcode, const r64_set *a, int64_t lo, int64_t hi)
+{
+	r64_operation op = r64_get_operation(opcode);
+	const r64_env *env = a->env;
+	r64_walk	walk_a;
+	r64_writer	w;
+
+	/* a container of the range is one of the result's, or one of a's */
+	if (lo <= hi && ((uint64_t) hi - (uint64_t) lo) >> 16 >
+		(a->size + env->max_size) / R64_MIN_CONTAINER)
+		env->fail(env->arg, R64_TOO_LARGE, "result too large");
+
+	r64_writer_init(&w, env, a->size + R64_SINGLETON_SIZE);
+	r64_walk_start(&walk_a, a);
+	/* stored order is that of the unsigned values */
+	if (lo <= hi && hi >= 0)
+		merge_interval(&op, &w, &walk_a, lo < 0 ? 0 : (uint64_t) lo,
+					   (uint64_t) hi);
+	if (lo <= hi && lo < 0)
+		merge_interval(&op, &w, &walk_a, (uint64_t) lo,
+					   hi < 0 ? (uint64_t) hi : UINT64_MAX);
+	return finish(&op, &w, &walk_a);
+}
+
+r64_buf
+r64_copy(const r64_env *env, const r64_set *s)
+{
+	r64_writer	w;
+
+	r64_writer_init(&w, env, s->size);
+	r64_writer_buckets(&w, s->bytes + R64_HEADER_SIZE,
+					   s->size - R64_HEADER_SIZE, r64_bucket_count(s));
+	return r64_writer_finish(&w);
+}

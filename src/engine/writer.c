@@ -1,0 +1,457 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.c
+ *	  Writing a set, every container in its canonical form.
+ *
+ * src/engine/writer.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "writer.h"
+
+/*
+ * While a bucket is open its header may be over-reserved, by at most this.
+ */
+#define HEADER_SLACK (r64_bucket_header_size(MAX_CONTAINERS, true) + 16)
+#define MAX_CONTAINERS 65536	/* in a bucket */
+
+#define FIRST_ROOM 256			/* containers staged without growing */
+#define MAX_WASTE 8192			/* bytes that are not worth giving back */
+
+static void
+too_large(const r64_env *env)
+{
+	env->fail(env->arg, R64_TOO_LARGE, "result too large");
+}
+
+void
+r64_writer_grow(r64_writer *w, size_t more)
+{
+	const r64_env *env = w->env;
+	size_t		limit = env->max_size + HEADER_SLACK;
+	size_t		need = w->len + more;
+	size_t		cap = w->cap * 2;
+
+	if (need > limit)
+		too_large(env);
+	if (cap < need)
+		cap = need;
+	if (cap > limit)
+		cap = limit;
+	w->base = env->resize(env->arg, w->base, env->headroom + cap);
+	w->cap = cap;
+}
+
+void
+r64_writer_stage(r64_writer *w, uint32_t room)
+{
+	const r64_env *env = w->env;
+	r64_staged *staged;
+	uint8_t    *is_run;
+
+	if (room <= w->room)
+		return;
+	if (room < 2 * w->room)
+		room = 2 * w->room;
+	if (room < FIRST_ROOM)
+		room = FIRST_ROOM;
+	staged = env->alloc(env->arg, room * (sizeof(r64_staged) + 1));
+	is_run = (uint8_t *) (staged + room);
+	if (w->staged != NULL)
+	{
+		memcpy(staged, w->staged, w->n * sizeof(r64_staged));
+		memcpy(is_run, w->is_run, w->n);
+		env->release(env->arg, w->staged);
+	}
+	w->staged = staged;
+	w->is_run = is_run;
+	w->room = room;
+}
+
+void
+r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
+{
+	memset(w, 0, sizeof(*w));
+	w->env = env;
+	w->cap = expected + R64_HEADER_SIZE;
+	if (w->cap > env->max_size + HEADER_SLACK)
+		w->cap = env->max_size + HEADER_SLACK;
+	w->base = env->alloc(env->arg, env->headroom + w->cap);
+	w->len = R64_HEADER_SIZE;
+}
+
+r64_buf
+r64_writer_finish(r64_writer *w)
+{
+	const r64_env *env = w->env;
+	r64_buf		buf = {.base = w->base,.size = w->len};
+
+	if (w->len > env->max_size)
+		too_large(env);
+	/* results can be kept for long, and many of them */
+	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
+		buf.base = env->resize(env->arg, w->base, env->headroom + w->len);
+	r64_store64(buf.base + env->headroom, w->nbuckets);
+	if (w->staged != NULL)
+		env->release(env->arg, w->staged);
+	return buf;
+}
+
+void
+r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size, uint64_t n)
+{
+	if (size > 0)
+		memcpy(r64_writer_reserve(w, size), bytes, size);
+	w->len += size;
+	w->nbuckets += n;
+}
+
+void
+r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
+				 bool expect_runs)
+{
+	size_t		header;
+
+	/* a sum of two can be more than there are keys */
+	if (expected > MAX_CONTAINERS)
+		expected = MAX_CONTAINERS;
+	header = 4 + r64_bucket_header_size(expected, expect_runs);
+
+	w->high = high;
+	w->n = 0;
+	w->nruns = 0;
+	w->start = w->len;
+	r64_writer_stage(w, expected);
+	(void) r64_writer_reserve(w, header);
+	w->len += header;
+	w->data = w->len;
+}
+
+void
+r64_writer_end(r64_writer *w)
+{
+	bool		has_runs = w->nruns > 0;
+	uint32_t	n = w->n;
+	size_t		header = r64_bucket_header_size(n, has_runs);
+	size_t		data = w->start + 4 + header;
+	size_t		size = w->len - w->data;
+	uint8_t    *p;
+
+	if (n == 0)
+	{
+		w->len = w->start;
+		return;
+	}
+	if (n > MAX_CONTAINERS)
+		r64_corrupt(w->env, "container keys not ascending");
+	if (data != w->data)
+	{
+		if (data > w->data)
+			(void) r64_writer_reserve(w, data - w->data);
+		memmove(r64_writer_at(w, data), r64_writer_at(w, w->data), size);
+		w->len = data + size;
+	}
+
+	p = r64_writer_at(w, w->start);
+	r64_store32(p, w->high);
+	p += 4;
+	if (has_runs)
+	{
+		r64_store32(p, R64_COOKIE_RUN | (n - 1) << 16);
+		p += 4;
+		memset(p, 0, (n + 7) / 8);
+		for (uint32_t i = 0; i < n; i++)
+			p[i / 8] |= (uint8_t) (w->is_run[i] << (i % 8));
+		p += (n + 7) / 8;
+	}
+	else
+	{
+		r64_store32(p, R64_COOKIE_NO_RUN);
+		r64_store32(p + 4, n);
+		p += 8;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		r64_store32(p + 4 * (size_t) i, w->staged[i].keycard);
+	p += 4 * (size_t) n;
+	if (!has_runs || n >= R64_NO_OFFSET_LIMIT)
+		for (uint32_t i = 0; i < n; i++)
+			r64_store32(p + 4 * (size_t) i,
+						w->staged[i].offset + (uint32_t) header);
+	w->nbuckets++;
+}
+
+uint8_t *
+r64_writer_sparse(r64_writer *w, uint32_t n)
+{
+	return r64_writer_reserve(w, 4 + r64_bucket_header_size(n, false) +
+							  2 * (size_t) n) + 12;
+}
+
+void
+r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n)
+{
+	uint32_t	header = (uint32_t) r64_bucket_header_size(n, false);
+	uint8_t    *p = r64_writer_at(w, w->len);
+	uint8_t    *offsets = p + 12 + 4 * (size_t) n;
+
+	r64_store32(p, high);
+	r64_store32(p + 4, R64_COOKIE_NO_RUN);
+	r64_store32(p + 8, n);
+	for (uint32_t i = 0; i < n; i++)
+		r64_store32(offsets + 4 * (size_t) i, header + 2 * i);
+	w->len += 4 + header + 2 * (size_t) n;
+	w->nbuckets++;
+}
+
+void
+r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
+{
+	size_t		first = r64_container_offset(w->env, b, from);
+	size_t		last = r64_container_offset(w->env, b, to);
+	size_t		at = w->len - w->data;
+	size_t		offset = first;
+	uint8_t    *p;
+
+	if (R64_UNLIKELY(last < first))
+		r64_corrupt(w->env, "container offsets not ascending");
+	r64_writer_stage(w, w->n + (to - from));
+	p = r64_writer_reserve(w, last - first);
+	if (last - first == 2)
+		r64_store16(p, r64_load16(b->cookie + first));
+	else
+		memcpy(p, b->cookie + first, last - first);
+	w->len += last - first;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		bool		is_run = r64_bucket_is_run(b, i);
+
+		w->staged[w->n].keycard = r64_load32(b->keycards + 4 * (size_t) i);
+		w->staged[w->n].offset = (uint32_t) (at + offset - first);
+		w->is_run[w->n] = is_run;
+		w->n++;
+		w->nruns += is_run;
+		if (i + 1 < to)
+			offset = r64_container_offset(w->env, b, i + 1);
+	}
+}
+
+void
+r64_writer_container(r64_writer *w, const r64_container *c)
+{
+	size_t		header = c->type == R64_RUN ? 2 : 0;
+	size_t		size = header + r64_container_size(c);
+
+	memcpy(r64_writer_append(w, c->key, c->card, header > 0, size),
+		   c->data - header, size);
+}
+
+/*
+ * The number of runs of a container decides its type, and most containers are
+ * no candidates for runs, which shows before all of their values were seen.
+ * So these count in blocks, which compilers make vector code of, and stop when
+ * there are too many; the number is exact if r64_prefers_runs likes it.
+ */
+#define ARRAY_BLOCK 32			/* values */
+#define BITSET_BLOCK 32			/* words */
+
+static uint32_t
+array_runs(const uint16_t *v, uint32_t card)
+{
+	uint32_t	nruns = 1;
+	uint32_t	i = 1;
+
+	for (; i + ARRAY_BLOCK <= card; i += ARRAY_BLOCK)
+	{
+		const uint16_t *here = v + i;
+		const uint16_t *before = v + i - 1;
+		uint16_t	starts = 0;
+
+		if (!r64_prefers_runs(card, nruns))
+			return nruns;
+		for (int k = 0; k < ARRAY_BLOCK; k++)
+			starts += (uint16_t) (here[k] - before[k]) != 1;
+		nruns += starts;
+	}
+	for (; i < card; i++)
+		nruns += v[i] != v[i - 1] + 1;
+	return nruns;
+}
+
+/*
+ * A byte of a word has at most four starts of runs, so those of a block's
+ * words are summed byte by byte before the bytes are.
+ */
+static uint32_t
+bitset_runs(const uint64_t *words)
+{
+	const uint64_t pairs = UINT64_C(0x3333333333333333);
+	const uint64_t bytes = UINT64_C(0x00ff00ff00ff00ff);
+	uint32_t	nruns = 0;
+	uint64_t	carry = 0;
+
+	for (uint32_t i = 0; i < R64_BITSET_WORDS && nruns <= R64_RUNS_MAX;
+		 i += BITSET_BLOCK)
+	{
+		uint64_t	sums = 0;
+
+		for (uint32_t k = i; k < i + BITSET_BLOCK; k++)
+		{
+			uint64_t	n = words[k] & ~(words[k] << 1 | carry);
+
+			/* no two starts are neighbours, so each pair of bits is a count */
+			n = (n | n >> 1) & UINT64_C(0x5555555555555555);
+			n = (n & pairs) + (n >> 2 & pairs);
+			sums += (n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+			carry = words[k] >> 63;
+		}
+		sums = (sums & bytes) + (sums >> 8 & bytes);
+		nruns += (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
+	}
+	return nruns;
+}
+
+void
+r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
+				 uint32_t card)
+{
+	uint32_t	nruns;
+	uint8_t    *p;
+
+	if (card == 0)
+		return;
+	/* a kernel gives more only where the values it got did not ascend */
+	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
+		r64_corrupt(w->env, "array values not ascending");
+	nruns = array_runs(values, card);
+	if (!r64_prefers_runs(card, nruns))
+	{
+		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
+		if (card == 1)
+			r64_store16(p, values[0]);
+		else
+			memcpy(p, values, 2 * (size_t) card);
+		return;
+	}
+
+	/* fewer bytes as runs */
+	p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
+	r64_store16(p, (uint16_t) nruns);
+	p += 2;
+	for (uint32_t i = 0, first = 0; i < card && nruns > 0; i++)
+	{
+		if (i + 1 < card && values[i + 1] == values[i] + 1)
+			continue;
+		r64_store16(p, values[first]);
+		r64_store16(p + 2, (uint16_t) (i - first));
+		p += 4;
+		first = i + 1;
+		nruns--;
+	}
+}
+
+/* Writes the runs of a bitset, nruns of them. */
+static void
+store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
+{
+	uint32_t	i = 0;
+	uint64_t	word = words[0];
+
+	while (nruns-- > 0)
+	{
+		uint32_t	start;
+		uint32_t	end;
+
+		while (word == 0)
+			word = words[++i];
+		start = i * 64 + (uint32_t) __builtin_ctzll(word);
+
+		/* fill the ones below, so that the run's end is the first zero */
+		word |= word - 1;
+		while (word == ~UINT64_C(0) && i + 1 < R64_BITSET_WORDS)
+			word = words[++i];
+		if (word == ~UINT64_C(0))
+			end = R64_BITSET_WORDS * 64;
+		else
+		{
+			end = i * 64 + (uint32_t) __builtin_ctzll(~word);
+			word &= word + 1;
+		}
+		r64_store16(p, (uint16_t) start);
+		r64_store16(p + 2, (uint16_t) (end - 1 - start));
+		p += 4;
+	}
+}
+
+void
+r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
+				  uint32_t card)
+{
+	bitset_container_t view = {
+		.cardinality = (int32_t) card,
+		.words = (uint64_t *) (uintptr_t) words
+	};
+	uint32_t	nruns;
+	uint8_t    *p;
+
+	if (card <= R64_ARRAY_MAX)
+	{
+		r64_values	values;
+
+		/* what is written is what is there, whatever the caller thinks */
+		card = (uint32_t) r64_kernel.bitset_container_compute_cardinality(&view);
+		if (card > R64_ARRAY_MAX)
+			r64_corrupt(w->env, "wrong cardinality");
+		(void) r64_kernel.bitset_extract_setbits_uint16(words, R64_BITSET_WORDS,
+														values.v, 0);
+		r64_writer_array(w, key, values.v, card);
+		return;
+	}
+	nruns = bitset_runs(words);
+	if (r64_prefers_runs(card, nruns))
+	{
+		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		r64_store16(p, (uint16_t) nruns);
+		store_bitset_runs(p + 2, words, nruns);
+	}
+	else
+	{
+		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
+		memcpy(p, words, R64_BITSET_BYTES);
+	}
+}
+
+void
+r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
+				uint32_t nruns)
+{
+	uint32_t	card = nruns;
+	uint8_t    *p;
+
+	for (uint32_t i = 0; i < nruns; i++)
+		card += runs[i].length;
+	if (card == 0)
+		return;
+	if (r64_prefers_runs(card, nruns))
+	{
+		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
+		r64_store16(p, (uint16_t) nruns);
+		memcpy(p + 2, runs, 4 * (size_t) nruns);
+	}
+	else if (card <= R64_ARRAY_MAX)
+	{
+		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
+		for (uint32_t i = 0; i < nruns; i++)
+			for (uint32_t v = 0; v <= runs[i].length; v++, p += 2)
+				r64_store16(p, (uint16_t) (runs[i].value + v));
+	}
+	else
+	{
+		r64_words	bitset;
+
+		memset(bitset.w, 0, R64_BITSET_BYTES);
+		r64_set_runs(bitset.w, runs, nruns);
+		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
+		memcpy(p, bitset.w, R64_BITSET_BYTES);
+	}
+}

@@ -1,0 +1,141 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.h
+ *	  Writing a set: buckets and containers appended in ascending order.
+ *
+ * A bucket's header comes before its containers but depends on how many there
+ * turn out to be and of which types.  So r64_writer_begin reserves room for
+ * the header that the caller expects, the containers go behind it at once,
+ * what the header will say is kept aside, and r64_writer_end writes the header
+ * and moves the containers if the guess was off.
+ *
+ * src/engine/writer.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef R64_WRITER_H
+#define R64_WRITER_H
+
+#include "croaring.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+/* What the header of the open bucket will say about one container. */
+typedef struct r64_staged
+{
+	uint32_t	keycard;		/* key | (cardinality - 1) << 16 */
+	uint32_t	offset;			/* from the first container */
+} r64_staged;
+
+typedef struct r64_writer
+{
+	const r64_env *env;
+	uint8_t    *base;			/* from env->alloc, owned until finish */
+	size_t		cap;			/* bytes there, headroom apart */
+	size_t		len;			/* bytes used, headroom apart */
+	uint64_t	nbuckets;
+
+	/* the open bucket */
+	uint32_t	high;
+	size_t		start;			/* of its high half */
+	size_t		data;			/* of its first container */
+	uint32_t	n;				/* containers so far */
+	uint32_t	nruns;			/* run containers among them */
+	uint32_t	room;			/* entries in the staging arrays */
+	r64_staged *staged;			/* from env->alloc, with is_run behind it */
+	uint8_t    *is_run;
+} r64_writer;
+
+/* Starts a set; expected is a guess at its size in bytes. */
+extern void r64_writer_init(r64_writer *w, const r64_env *env, size_t expected);
+
+/* Ends it: the writer's memory becomes the result. */
+extern r64_buf r64_writer_finish(r64_writer *w);
+
+/* Appends whole buckets as they are: n of them in size bytes. */
+extern void r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size,
+							   uint64_t n);
+
+/*
+ * Opens a bucket.  How many containers to expect, and whether runs among them,
+ * is a guess that saves work if it is right.  A bucket that has got none when
+ * it is ended leaves no trace.
+ */
+extern void r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
+							 bool expect_runs);
+extern void r64_writer_end(r64_writer *w);
+
+/*
+ * A bucket of n <= 65536 containers of one value each, written in place.
+ * Gives room for n times key and cardinality - 1 (four bytes), 4 * n bytes
+ * more, and n values; without r64_writer_sparse_end nothing is appended.
+ */
+extern uint8_t *r64_writer_sparse(r64_writer *w, uint32_t n);
+extern void r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n);
+
+/* Appends containers [from, to) of a stored bucket as they are. */
+extern void r64_writer_copy(r64_writer *w, const r64_bucket *b,
+							uint32_t from, uint32_t to);
+
+/* Appends a container as it is. */
+extern void r64_writer_container(r64_writer *w, const r64_container *c);
+
+/*
+ * Append one container, given in whichever form, in its canonical form.
+ * Nothing is appended if it has no values.
+ */
+extern void r64_writer_array(r64_writer *w, uint16_t key,
+							 const uint16_t *values, uint32_t card);
+extern void r64_writer_bitset(r64_writer *w, uint16_t key,
+							  const uint64_t *words, uint32_t card);
+extern void r64_writer_runs(r64_writer *w, uint16_t key,
+							const rle16_t *runs, uint32_t nruns);
+
+/*
+ * What the above are made of, here because containers can be so small that a
+ * call costs more than the rest.
+ */
+static inline uint8_t *
+r64_writer_at(r64_writer *w, size_t pos)
+{
+	return w->base + w->env->headroom + pos;
+}
+
+/* Make room for more bytes at the end, and for so many staged containers. */
+extern void r64_writer_grow(r64_writer *w, size_t more);
+extern void r64_writer_stage(r64_writer *w, uint32_t room);
+
+/* Room for more bytes at the end; the caller then advances len. */
+static inline uint8_t *
+r64_writer_reserve(r64_writer *w, size_t more)
+{
+	if (R64_UNLIKELY(more > w->cap - w->len))
+		r64_writer_grow(w, more);
+	return r64_writer_at(w, w->len);
+}
+
+/* Stages the header entry of a container of size bytes; returns its place. */
+static inline uint8_t *
+r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
+				  size_t size)
+{
+	uint8_t    *p = r64_writer_reserve(w, size);
+
+	if (R64_UNLIKELY(w->n == w->room))
+		r64_writer_stage(w, w->n + 1);
+	w->staged[w->n].keycard = key | (card - 1) << 16;
+	w->staged[w->n].offset = (uint32_t) (w->len - w->data);
+	w->is_run[w->n] = is_run;
+	w->n++;
+	w->nruns += is_run;
+	w->len += size;
+	return p;
+}
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif							/* R64_WRITER_H */

@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * bytes.c
+ *	  Bytes from elsewhere: recv, send, the casts with bytea, the check.
+ *
+ * Whatever did not come out of our own storage is judged in full before it is
+ * believed, and rewritten to the canonical form if it is legal without being
+ * canonical.  All routes in (the wire, bytea, the hex form of text) meet in
+ * roaring64_from_bytes, which alone reports what is wrong with such bytes.
+ *
+ * src/type/bytes.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
+
+#include "roaring64.h"
+
+/* See roaring64.h. */
+Datum
+roaring64_from_bytes(const void *bytes, Size size, Node *context)
+{
+	r64_diagnosis why;
+	struct varlena *copy;
+
+	switch (r64_check(&roaring64_env, bytes, size, &why))
+	{
+		case R64_INVALID:
+			ereturn(context, (Datum) 0,
+					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+					 errmsg("invalid binary representation of type roaring64"),
+					 errdetail("The bytes are refused at offset %zu: %s.",
+							   why.offset, why.reason),
+					 why.is_32bit ?
+					 errhint("Put '\\x010000000000000000000000'::bytea before them.") :
+					 errhint("What is needed is the portable serialization of a 64-bit Roaring bitmap.")));
+		case R64_LEGAL:
+			return roaring64_datum(r64_canonicalise(&roaring64_env,
+													bytes, size));
+		case R64_CANONICAL:
+			break;
+	}
+
+	copy = palloc(VARHDRSZ + size);
+	SET_VARSIZE(copy, VARHDRSZ + size);
+	memcpy(VARDATA(copy), bytes, size);
+	return PointerGetDatum(copy);
+}
+
+/*
+ * roaring64_recv(internal) returns roaring64: binary input.
+ * Errors: see roaring64_from_bytes.
+ */
+PG_FUNCTION_INFO_V1(roaring64_recv);
+Datum
+roaring64_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	int			size = message->len - message->cursor;
+
+	return roaring64_from_bytes(pq_getmsgbytes(message, size), size, NULL);
+}
+
+/*
+ * roaring64_send(roaring64) returns bytea: binary output, the bytes.  Copies,
+ * as byteasend does, since the caller may free what it gets.
+ */
+PG_FUNCTION_INFO_V1(roaring64_send);
+Datum
+roaring64_send(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(PG_GETARG_BYTEA_P_COPY(0));
+}
+
+/*
+ * roaring64_from_bytea(bytea) returns roaring64: the cast.
+ * Errors: see roaring64_from_bytes.
+ */
+PG_FUNCTION_INFO_V1(roaring64_from_bytea);
+Datum
+roaring64_from_bytea(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+
+	return roaring64_from_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								NULL);
+}
+
+/*
+ * roaring64_check(bytea) returns text: NULL if the cast would take the bytes,
+ * else the reason why it refuses them and the byte at which it shows.
+ */
+PG_FUNCTION_INFO_V1(roaring64_check);
+Datum
+roaring64_check(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	r64_diagnosis why;
+
+	if (r64_check(&roaring64_env, VARDATA_ANY(bytes),
+				  VARSIZE_ANY_EXHDR(bytes), &why) != R64_INVALID)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s at byte %zu",
+											  why.reason, why.offset)));
+}

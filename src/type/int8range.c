@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * int8range.c
+ *	  Ranges of bigint: arguments, results, and casts with multiranges.
+ *
+ * An int8range is kept as [lower, upper), the engine's ranges include both
+ * ends.  The last bigint is therefore within an int8range only if that has no
+ * upper bound, and a range that reaches it is given back without one.
+ *
+ * The type cache is asked on every call, one lookup in a hash table; fn_extra
+ * is left to those who have more to remember.
+ *
+ * src/type/int8range.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/multirangetypes.h"
+#include "utils/rangetypes.h"
+
+#include "roaring64.h"
+
+/* A multirange's bytes per range: an item word, bound flags, two bounds. */
+#define BYTES_PER_RANGE	(sizeof(uint32) + sizeof(uint8) + 2 * sizeof(int64))
+
+/* How many ranges a multirange of int8range has room for. */
+#define MAX_RANGES	((MaxAllocSize - 64) / BYTES_PER_RANGE)
+
+/* More consecutive integers than any value has room for. */
+#define MAX_FILLED		(UINT64CONST(1) << 44)
+
+/* See roaring64.h. */
+TypeCacheEntry *
+roaring64_range_typcache(void)
+{
+	return lookup_type_cache(INT8RANGEOID, TYPECACHE_RANGE_INFO);
+}
+
+/* The inclusive bounds of a range, as roaring64_range_bounds has them. */
+static bool
+bounds_of(TypeCacheEntry *typcache, const RangeType *range,
+		  int64 *lo, int64 *hi)
+{
+	RangeBound	lower;
+	RangeBound	upper;
+	bool		empty;
+
+	range_deserialize(typcache, range, &lower, &upper, &empty);
+
+	/* int8range does not know that there is nothing below the first bigint */
+	if (empty ||
+		(!upper.infinite && DatumGetInt64(upper.val) == PG_INT64_MIN))
+	{
+		*lo = 1;
+		*hi = 0;
+		return false;
+	}
+	*lo = lower.infinite ? PG_INT64_MIN : DatumGetInt64(lower.val);
+	*hi = upper.infinite ? PG_INT64_MAX : DatumGetInt64(upper.val) - 1;
+	return true;
+}
+
+/* See roaring64.h. */
+bool
+roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
+					   int64 *lo, int64 *hi)
+{
+	return bounds_of(roaring64_range_typcache(), PG_GETARG_RANGE_P(argno),
+					 lo, hi);
+}
+
+/* See roaring64.h. */
+void
+roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
+						int64 *lo, int64 *hi)
+{
+	if (roaring64_range_bounds(fcinfo, argno, lo, hi) &&
+		(uint64) *hi - (uint64) *lo > MAX_FILLED &&
+		(*lo == PG_INT64_MIN || *hi == PG_INT64_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("range has too many integers for a roaring64 value"),
+				 errdetail("The range has no %s bound.",
+						   *hi == PG_INT64_MAX ? "upper" : "lower")));
+}
+
+/* See roaring64.h. */
+bool
+roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
+{
+	return bounds_of(roaring64_range_typcache(), DatumGetRangeTypeP(range),
+					 lo, hi);
+}
+
+/* See roaring64.h. */
+Datum
+roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
+{
+	RangeBound	lower = {.val = Int64GetDatum(lo),.inclusive = true,.lower = true};
+	RangeBound	upper = {.infinite = (hi == PG_INT64_MAX)};
+
+	/* a set's elements ascend; one that is damaged may say otherwise */
+	if (lo > hi)
+		roaring64_env.fail(roaring64_env.arg, R64_CORRUPT,
+						   "elements not ascending");
+	if (!upper.infinite)
+		upper.val = Int64GetDatum(hi + 1);
+	return RangeTypePGetDatum(roaring64_range_serialize(typcache,
+														&lower, &upper));
+}
+
+/*
+ * roaring64_from_range(int8range) returns roaring64: all its integers; the
+ * cast.  Errors if that exceeds the maximum size of a value.
+ */
+PG_FUNCTION_INFO_V1(roaring64_from_range);
+Datum
+roaring64_from_range(PG_FUNCTION_ARGS)
+{
+	int64		lo;
+	int64		hi;
+	r64_range	range;
+
+	roaring64_filled_bounds(fcinfo, 0, &lo, &hi);
+	range.lo = lo;
+	range.hi = hi;
+	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, &range, 1));
+}
+
+/*
+ * roaring64_from_multirange(int8multirange) returns roaring64: all its
+ * integers; the cast.  Errors as roaring64_from_range does.
+ */
+PG_FUNCTION_INFO_V1(roaring64_from_multirange);
+Datum
+roaring64_from_multirange(PG_FUNCTION_ARGS)
+{
+	TypeCacheEntry *typcache = roaring64_range_typcache();
+	int32		n;
+	RangeType **parts;
+	r64_range  *ranges;
+
+	multirange_deserialize(typcache, PG_GETARG_MULTIRANGE_P(0), &n, &parts);
+	ranges = MemoryContextAllocHuge(CurrentMemoryContext,
+									sizeof(r64_range) * Max((Size) n, 1));
+	for (int32 i = 0; i < n; i++)
+	{
+		int64		lo;
+		int64		hi;
+
+		bounds_of(typcache, parts[i], &lo, &hi);
+		ranges[i] = (r64_range) {.lo = lo,.hi = hi};
+	}
+	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, ranges, n));
+}
+
+/*
+ * roaring64_to_multirange(roaring64) returns int8multirange: its runs of
+ * consecutive elements; the cast.  Errors if they are too many.
+ */
+PG_FUNCTION_INFO_V1(roaring64_to_multirange);
+Datum
+roaring64_to_multirange(PG_FUNCTION_ARGS)
+{
+	r64_set    *set = PG_GETARG_ROARING64(0);
+	TypeCacheEntry *typcache = roaring64_range_typcache();
+	Size		room = 64;
+	Size		n = 0;
+	RangeType **parts = palloc(sizeof(RangeType *) * room);
+	int64		from = PG_INT64_MIN;
+	int64		first;
+	int64		last;
+
+	while (r64_next_run(set, from, PG_INT64_MAX, &first, &last))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (n == MAX_RANGES)
+			roaring64_too_large("int8multirange",
+								"Use roaring64_ranges to get the ranges as rows.");
+		if (n == room)
+			parts = repalloc_huge(parts, sizeof(RangeType *) * (room *= 2));
+		parts[n++] = DatumGetRangeTypeP(roaring64_make_range(typcache,
+															 first, last));
+		if (last == PG_INT64_MAX)
+			break;
+		from = last + 1;
+	}
+	PG_RETURN_MULTIRANGE_P(make_multirange(INT8MULTIRANGEOID, typcache,
+										   (int32) n, parts));
+}
