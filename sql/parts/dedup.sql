@@ -272,46 +272,39 @@ COMMENT ON FUNCTION roaring64_dedup_drop(regclass) IS
 
 --
 -- One id and many.  What only reads is STABLE and can be called on a standby.
--- The plans that are kept must find rows by their index, also where the table
--- was empty when they were made and is not any more.
 --
 CREATE FUNCTION roaring64_dedup_claim(set regclass, key text, id bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_dedup_claim'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_claim(regclass, text, bigint) IS
 'claims an id: true if it is new, NULL if it is too old to tell';
 
 CREATE FUNCTION roaring64_dedup_claim_many(set regclass, key text, ids bigint[])
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_dedup_claim_many'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, bigint[]) IS
 'claims ids: for each whether it is new, NULL if it is too old to tell';
 
 CREATE FUNCTION roaring64_dedup_seen(set regclass, key text, id bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
-LANGUAGE C STABLE PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, bigint) IS
 'whether an id is remembered, NULL if it is too old to tell';
 
 CREATE FUNCTION roaring64_dedup_seen_many(set regclass, key text, ids bigint[])
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
-LANGUAGE C STABLE PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, bigint[]) IS
 'for each id whether it is remembered, NULL if it is too old to tell';
 
 CREATE FUNCTION roaring64_dedup_trigger()
 RETURNS trigger
 AS 'MODULE_PATHNAME', 'roaring64_dedup_trigger'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_trigger() IS
 'claims the ids of rows that are inserted';
 

@@ -32,6 +32,7 @@
 #include "utils/syscache.h"
 
 #include "dedup/dedup.h"
+#include "planner/server.h"
 #include "type/ids.h"
 #include "type/roaring64.h"
 
@@ -384,11 +385,38 @@ checked(DedupSet *set, int code, DedupStatement n)
 	return SPI_processed;
 }
 
+/*
+ * Executes a statement, planned now or before, without sequential scans: a plan
+ * that is kept must find its rows by their index, also where the table was
+ * empty when it was made and is not any more.  That may be at any execution, as
+ * plans are made anew after DISCARD PLANS and much else.
+ */
+static uint64
+execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
+		bool read_only)
+{
+	bool		seqscan = enable_seqscan;
+	int			code;
+
+	PG_TRY();
+	{
+		enable_seqscan = false;
+		code = SPI_execute_snapshot(get_plan(set, n), values, NULL, snapshot,
+									InvalidSnapshot, read_only, true, 0);
+	}
+	PG_FINALLY();
+	{
+		enable_seqscan = seqscan;
+	}
+	PG_END_TRY();
+	return checked(set, code, n);
+}
+
 /* See dedup.h. */
 uint64
 dedup_run(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return checked(set, SPI_execute_plan(get_plan(set, n), values, NULL, false, 0), n);
+	return execute(set, n, values, InvalidSnapshot, false);
 }
 
 /* See dedup.h. */
@@ -399,16 +427,14 @@ dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 		return dedup_run(set, n, values);
 	/* what this transaction has done so far must be in the snapshot */
 	CommandCounterIncrement();
-	return checked(set, SPI_execute_snapshot(get_plan(set, n), values, NULL,
-										GetLatestSnapshot(), InvalidSnapshot,
-										true, true, 0), n);
+	return execute(set, n, values, GetLatestSnapshot(), true);
 }
 
 /* See dedup.h. */
 uint64
 dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return checked(set, SPI_execute_plan(get_plan(set, n), values, NULL, true, 0), n);
+	return execute(set, n, values, InvalidSnapshot, true);
 }
 
 /* See dedup.h. */
