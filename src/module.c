@@ -26,8 +26,7 @@ _PG_init(void)
 	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FILE),
-				 errmsg("could not load the CRoaring library"),
-				 errdetail("The reason is: %s.", problem),
-				 errhint("Install the CRoaring that roaring64 was built with, and load roaring64 before a library that replaces its functions.")));
+				 errmsg("could not load the CRoaring library: %s", problem),
+				 errhint("Install the version of CRoaring that roaring64 was built with.  If another library has replaced its functions, load roaring64 first.")));
 	roaring64_define_settings();
 }

@@ -131,7 +131,7 @@ CREATE AGGREGATE roaring64_xor_agg(roaring64) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
-'the elements that an odd number of the input sets has';
+'the elements that are in an odd number of the input sets';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = roaring64_agg_transfn,
@@ -142,7 +142,7 @@ CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_count_distinct(bigint) IS
-'how many different values the input has';
+'number of distinct input values';
 
 CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
 	SFUNC = roaring64_or_agg_transfn,
@@ -153,7 +153,7 @@ CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_or_cardinality_agg(roaring64) IS
-'how many elements the union of the input sets has';
+'number of elements in the union of the input sets';
 
 CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
 	SFUNC = roaring64_and_agg_transfn,
@@ -164,7 +164,7 @@ CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_cardinality_agg(roaring64) IS
-'how many elements the intersection of the input sets has';
+'number of elements in the intersection of the input sets';
 
 CREATE AGGREGATE roaring64_xor_cardinality_agg(roaring64) (
 	SFUNC = roaring64_xor_agg_transfn,
@@ -175,4 +175,4 @@ CREATE AGGREGATE roaring64_xor_cardinality_agg(roaring64) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_xor_cardinality_agg(roaring64) IS
-'how many elements an odd number of the input sets has';
+'number of elements that are in an odd number of the input sets';

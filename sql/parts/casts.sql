@@ -74,7 +74,7 @@ RETURNS int8multirange
 AS 'MODULE_PATHNAME', 'roaring64_to_multirange'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_to_multirange(roaring64) IS
-'the multirange of exactly the elements';
+'the elements as a multirange';
 
 CREATE CAST (int8range AS roaring64)
 WITH FUNCTION roaring64_from_range(int8range);
@@ -89,4 +89,4 @@ COMMENT ON CAST (int8multirange AS roaring64) IS
 CREATE CAST (roaring64 AS int8multirange)
 WITH FUNCTION roaring64_to_multirange(roaring64);
 COMMENT ON CAST (roaring64 AS int8multirange) IS
-'the multirange of exactly the elements';
+'the elements as a multirange';

@@ -53,7 +53,7 @@ BEGIN
 	RETURN delay;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
-'makes a table of delayed messages with time buckets of that width';
+'creates a table of delayed messages with time buckets of that width';
 
 -- Not STRICT, nor is the next one: a message that is not there for a NULL would
 -- be lost.  The columns of the table refuse it.
@@ -75,8 +75,8 @@ BEGIN
 	IF width IS NULL THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
-			HINT = 'Make a table with roaring64_delay_create.';
+			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
+			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
@@ -91,7 +91,7 @@ BEGIN
 	RETURN added > 0;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, timestamptz) IS
-'adds a message; false if it is there';
+'adds a message; false if it is already there';
 
 -- An aggregate ignores NULL, so the columns do not refuse a NULL entry.
 CREATE FUNCTION roaring64_delay_add_many(delay regclass, ledgers bigint[],
@@ -108,7 +108,7 @@ BEGIN
 		AND cardinality(due) = cardinality(entries)) IS NOT TRUE THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
-			DETAIL = format('The numbers of ledgers, entries and due times are %s, %s and %s.',
+			DETAIL = format('There are %s ledgers, %s entries and %s due times.',
 							coalesce(cardinality(ledgers)::text, 'NULL'),
 							coalesce(cardinality(entries)::text, 'NULL'),
 							coalesce(cardinality(due)::text, 'NULL'));
@@ -124,8 +124,8 @@ BEGIN
 	IF width IS NULL THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
-			HINT = 'Make a table with roaring64_delay_create.';
+			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
+			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
@@ -140,7 +140,7 @@ BEGIN
 	USING width, ledgers, entries, due;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], timestamptz[]) IS
-'adds the messages that the arrays have side by side';
+'adds a message for each position in the arrays';
 
 -- Rows are fetched one by one in the order of delivery, and locked as they are,
 -- until they have as many messages as are wanted; a row that somebody else has
@@ -217,13 +217,13 @@ BEGIN
 		GET DIAGNOSTICS kept = ROW_COUNT;
 	END IF;
 	IF removed <> n OR kept <> 1 THEN
-		RAISE 'messages in "%" could not be removed', delay USING
+		RAISE 'could not remove messages from "%"', delay USING
 			ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'A row security policy, a trigger or a rule has kept them.';
+			DETAIL = 'A row-level security policy, a trigger or a rule prevented it.';
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_take(regclass, timestamptz, bigint) IS
-'removes and returns messages that are due';
+'removes and returns the messages that are due';
 
 -- The row is locked first, and made if there is none.  If the function only
 -- waited for a taker who has locked it, it would not see a row that the taker
@@ -247,8 +247,8 @@ BEGIN
 	IF width IS NULL THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint bucket_width, which says how wide the buckets are.',
-			HINT = 'Make a table with roaring64_delay_create.';
+			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
+			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
 	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
 	EXECUTE format($sql$
@@ -301,4 +301,4 @@ BEGIN
 	RETURN messages;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_count(regclass, timestamptz) IS
-'how many messages are due until then';
+'number of messages due by then';

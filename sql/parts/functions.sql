@@ -29,28 +29,28 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_and_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and_cardinality(roaring64, roaring64) IS
-'number of elements that both sets have';
+'number of elements in both sets';
 
 CREATE FUNCTION roaring64_or_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_or_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_or_cardinality(roaring64, roaring64) IS
-'number of elements that either set has';
+'number of elements in either set';
 
 CREATE FUNCTION roaring64_xor_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_xor_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_cardinality(roaring64, roaring64) IS
-'number of elements that exactly one of the sets has';
+'number of elements in exactly one of the sets';
 
 CREATE FUNCTION roaring64_andnot_cardinality(roaring64, roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_andnot_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64, roaring64) IS
-'number of elements that only the first set has';
+'number of elements in the first set only';
 
 -- of any number of sets.  A call with two takes the functions above, which spare
 -- an array of copies.
@@ -59,35 +59,35 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_and_cardinality_many'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_and_cardinality(roaring64[]) IS
-'number of elements of all sets';
+'number of elements in all of the sets';
 
 CREATE FUNCTION roaring64_or_cardinality(VARIADIC roaring64[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_or_cardinality_many'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_or_cardinality(roaring64[]) IS
-'number of elements of any of the sets';
+'number of elements in any of the sets';
 
 CREATE FUNCTION roaring64_xor_cardinality(VARIADIC roaring64[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_xor_cardinality_many'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_xor_cardinality(roaring64[]) IS
-'number of elements of an odd number of the sets';
+'number of elements in an odd number of the sets';
 
 CREATE FUNCTION roaring64_andnot_cardinality(VARIADIC roaring64[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_andnot_cardinality_many'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64[]) IS
-'number of elements of the first set and no other';
+'number of elements in the first set and no other';
 
 CREATE FUNCTION roaring64_jaccard(roaring64, roaring64)
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'roaring64_jaccard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_jaccard(roaring64, roaring64) IS
-'Jaccard index: share of the elements of either set that both have';
+'Jaccard index: number of elements in both sets divided by number in either';
 
 --
 -- src/type/rank.c: where an element stands in a set
@@ -153,7 +153,7 @@ RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_slice'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_slice(roaring64, bigint, bigint) IS
-'the elements after the first offset ones, at most limit of them';
+'at most limit elements, after skipping the offset smallest';
 
 -- not STRICT: without "after" it is the first page
 CREATE FUNCTION roaring64_first(roaring64, n integer,
@@ -223,7 +223,7 @@ AS 'MODULE_PATHNAME', 'roaring64_ranges'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
-'the fewest ranges that hold the elements and nothing else, ascending';
+'the elements as ranges, as few as possible, ascending';
 
 CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
 									OUT range int8range, OUT count bigint,
@@ -233,7 +233,7 @@ AS 'MODULE_PATHNAME', 'roaring64_histogram'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
 SUPPORT roaring64_support;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
-'element counts of n ranges of equal width from the smallest element to the largest, with bars';
+'number of elements in each of n ranges of equal width, with bars';
 
 --
 -- src/type/stats.c: what a value is made of
@@ -250,7 +250,7 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'roaring64_stats'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_stats(roaring64) IS
-'number of elements, bytes before compression, buckets, and containers by kind';
+'number of elements, bytes before compression, buckets, and containers of each kind';
 
 --
 -- src/type/bulk.c: one set and many values at once
@@ -302,4 +302,4 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_time_bucket'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_time_bucket(bigint, integer) IS
-'the id with its low bits cleared';
+'the value with its low bits cleared';

@@ -26,7 +26,7 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'roaring64_gin_compare_partial'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_gin_compare_partial(bigint, bigint, smallint, internal) IS
-'GIN support: whether a key is in a range that is searched';
+'GIN support: whether a key is in the range that is searched for';
 
 CREATE FUNCTION roaring64_gin_extract_value(roaring64, internal)
 RETURNS internal
@@ -42,7 +42,7 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_gin_consistent'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_gin_consistent(internal, smallint, roaring64, integer, internal, internal, internal, internal) IS
-'GIN support: whether a row with some of the keys matches';
+'GIN support: whether a row with the given keys matches';
 
 CREATE FUNCTION roaring64_gin_triconsistent(internal, smallint, roaring64,
 											integer, internal, internal,
@@ -51,7 +51,7 @@ RETURNS "char"
 AS 'MODULE_PATHNAME', 'roaring64_gin_triconsistent'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_gin_triconsistent(internal, smallint, roaring64, integer, internal, internal, internal) IS
-'GIN support: the same with keys of which it is not known';
+'GIN support: whether a row matches if some keys are unknown';
 
 CREATE OPERATOR CLASS gin_roaring64_ops
 DEFAULT FOR TYPE roaring64 USING gin AS

@@ -182,7 +182,7 @@ check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
 		end = (int32_t) runs[i].value + runs[i].length;
 	}
 	if (end > UINT16_MAX)
-		r64_corrupt(env, "run past 65535");
+		r64_corrupt(env, "run exceeds 65535");
 }
 
 run_container_t

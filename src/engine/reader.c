@@ -17,9 +17,9 @@ r64_open(const r64_env *env, const void *bytes, size_t size)
 	r64_set		s = {.env = env,.bytes = bytes,.size = size};
 
 	if (size < R64_HEADER_SIZE)
-		r64_corrupt(env, "shorter than its header");
+		r64_corrupt(env, "truncated header");
 	if (r64_bucket_count(&s) > (size - R64_HEADER_SIZE) / R64_MIN_BUCKET)
-		r64_corrupt(env, "fewer bytes than its buckets need");
+		r64_corrupt(env, "too short for its number of buckets");
 	return s;
 }
 

@@ -85,7 +85,7 @@ check_bitset(checker *k, uint32_t card)
 		carry = word >> 63;
 	}
 	if (count != card)
-		return refuse(k, "bitset does not hold its cardinality", k->pos);
+		return refuse(k, "bitset container with wrong cardinality", k->pos);
 	if (r64_prefers_runs(card, nruns))
 		k->canonical = false;
 	k->pos += R64_BITSET_BYTES;
@@ -119,14 +119,14 @@ check_runs(checker *k, uint32_t card)
 			return refuse(k, "runs overlap or do not ascend",
 						  k->pos + 4 * (size_t) i);
 		if (first == end + 1)
-			return refuse(k, "adjacent runs", k->pos + 4 * (size_t) i);
+			return refuse(k, "adjacent runs not merged", k->pos + 4 * (size_t) i);
 		end = first + length;
 		if (end > UINT16_MAX)
-			return refuse(k, "run past 65535", k->pos + 4 * (size_t) i);
+			return refuse(k, "run exceeds 65535", k->pos + 4 * (size_t) i);
 		count += (uint32_t) length + 1;
 	}
 	if (count != card)
-		return refuse(k, "runs do not hold their cardinality", start);
+		return refuse(k, "run container with wrong cardinality", start);
 	if (!r64_prefers_runs(card, nruns))
 		k->canonical = false;
 	k->pos += 4 * (size_t) nruns;
@@ -226,13 +226,13 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 	r64_diagnosis refused;
 
 	if (!have(&k, R64_HEADER_SIZE))
-		good = refuse(&k, "shorter than its header", 0);
+		good = refuse(&k, "truncated header", 0);
 	else
 	{
 		n = r64_load64(k.bytes);
 		k.pos = R64_HEADER_SIZE;
 		if (n > (size - R64_HEADER_SIZE) / R64_MIN_BUCKET)
-			good = refuse(&k, "fewer bytes than its buckets need", 0);
+			good = refuse(&k, "too short for its number of buckets", 0);
 		for (uint64_t i = 0; good && i < n; i++)
 		{
 			uint32_t	high;

@@ -42,8 +42,8 @@ too_many_keys(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("roaring64 value has too many keys for a GIN index"),
-			 errdetail("An index takes up to %d keys of a value.", MAX_KEYS),
-			 errhint("Create the index with gin_roaring64_ops (key = container), or keep the set in several rows, as roaring64_split gives them.")));
+			 errdetail("A GIN index accepts at most %d keys per value.", MAX_KEYS),
+			 errhint("Create the index with gin_roaring64_ops (key = container), or split the set into several rows with roaring64_split.")));
 }
 
 static void

@@ -32,11 +32,11 @@ roaring64_from_bytes(const void *bytes, Size size, Node *context)
 			ereturn(context, (Datum) 0,
 					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 					 errmsg("invalid binary representation of type roaring64"),
-					 errdetail("The bytes are refused at offset %zu: %s.",
+					 errdetail("Invalid data at byte %zu: %s.",
 							   why.offset, why.reason),
 					 why.is_32bit ?
-					 errhint("Put '\\x010000000000000000000000'::bytea before them.") :
-					 errhint("What is needed is the portable serialization of a 64-bit Roaring bitmap.")));
+					 errhint("To convert a 32-bit bitmap, prepend '\\x010000000000000000000000'::bytea.") :
+					 errhint("Use the portable serialization of a 64-bit Roaring bitmap.")));
 		case R64_LEGAL:
 			return roaring64_datum(r64_canonicalise(&roaring64_env,
 													bytes, size));

@@ -77,7 +77,7 @@ env_fail(void *arg, r64_error error, const char *reason)
 			break;
 		case R64_TOO_LARGE:
 			roaring64_too_large("roaring64 value",
-								"Keep the set in several values; roaring64_split cuts one by ranges.");
+								"Split the set into several values with roaring64_split.");
 			break;
 		case R64_OUT_OF_RANGE:
 			ereport(ERROR,

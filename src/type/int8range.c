@@ -83,7 +83,7 @@ roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
 		(*lo == PG_INT64_MIN || *hi == PG_INT64_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("range has too many integers for a roaring64 value"),
+				 errmsg("range is too large for a roaring64 value"),
 				 errdetail("The range has no %s bound.",
 						   *hi == PG_INT64_MAX ? "upper" : "lower")));
 }

@@ -78,7 +78,7 @@ void
 roaring64_define_settings(void)
 {
 	DefineCustomEnumVariable("roaring64.output_format",
-							 "How roaring64 values are written as text.",
+							 "Sets the text output format for roaring64 values.",
 							 "\"array\" writes the elements in braces, \"hex\" the bytes; \"auto\" writes up to 1024 elements in braces and larger sets in hex.",
 							 &output_format, OUTPUT_AUTO, output_formats,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
@@ -345,7 +345,7 @@ roaring64_in(PG_FUNCTION_ARGS)
 		return hex_input(&in);
 	/* an unknown literal beside an operator is taken for a set */
 	(void) syntax_error(&in, "\"{\" or \"\\x\"",
-						"Write a set as {1,2,3}, the empty one as {}.  An element or a range needs its type here, as in '5'::bigint or '[1,5]'::int8range.");
+						"Write a set as {1,2,3} and the empty set as {}.  To use an element or a range here, cast it, as in '5'::bigint or '[1,5]'::int8range.");
 	return (Datum) 0;
 }
 
@@ -370,7 +370,7 @@ check_output_size(Size size)
 {
 	if (size >= MaxAllocSize)
 		roaring64_too_large("text form of a roaring64 value",
-							"Fetch the value in binary format, or cut it with roaring64_split.");
+							"Fetch the value in binary format, or split it with roaring64_split.");
 }
 
 /* The form {1,2,3}, palloc'd. */

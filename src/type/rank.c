@@ -75,7 +75,7 @@ roaring64_select(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("position must not be zero"),
-				 errdetail("Positions are counted from 1, or from -1 backward from the end.")));
+				 errdetail("Position 1 is the first element, and -1 is the last.")));
 	if (position < 0)
 	{
 		/* leaves the index that r64_select wants, unlike r64_cardinality */

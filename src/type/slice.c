@@ -161,8 +161,8 @@ roaring64_sample(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of elements must not be negative")));
 	if (n < total && Min(n, total - n) > MaxAllocSize / sizeof(int64))
-		roaring64_too_large("list of drawn elements",
-							"Draw from parts of the set, which roaring64_split gives.");
+		roaring64_too_large("list of sampled elements",
+							"Sample the parts of the set that roaring64_split returns.");
 	PG_RETURN_ROARING64(r64_sample(s, (uint64) n,
 								   (uint64) PG_GETARG_INT64(2)));
 }
@@ -185,8 +185,8 @@ roaring64_shift(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("bigint out of range"),
-				 errdetail("The set has the element %lld, to which %lld cannot be added.",
-						   (long long) outermost, (long long) delta)));
+				 errdetail("Adding %lld to element %lld exceeds the range of bigint.",
+						   (long long) delta, (long long) outermost)));
 	PG_RETURN_ROARING64(r64_shift(s, delta));
 }
 

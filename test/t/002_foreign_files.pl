@@ -218,7 +218,7 @@ $node->safe_psql(
 		t := take(way, file);
 		IF t.state <> 'accepted' THEN
 			RETURN format('%s: %s, %s, because %s', way, t.state, t.message,
-						  regexp_replace(t.detail, '^The bytes are refused at offset (\d+): (.*)\.$', '\2 at byte \1'));
+						  regexp_replace(t.detail, '^Invalid data at byte (\d+): (.*)\.$', '\2 at byte \1'));
 		END IF;
 		RETURN format('%s: %s elements from %s to %s, unsigned from %s to %s, %s, check %s', way,
 			roaring64_cardinality(t.s), roaring64_min(t.s), roaring64_max(t.s),

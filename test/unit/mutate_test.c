@@ -35,7 +35,7 @@ static int	nreasons;
 static const char *const known_lies[] = {
 	"trailing bytes",			/* it stops at the last container */
 	"wrong container offset",	/* it does not look at offsets */
-	"runs do not hold their cardinality"	/* it counts runs itself */
+	"run container with wrong cardinality"	/* it counts runs itself */
 };
 
 static uint64_t canonical;
