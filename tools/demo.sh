@@ -1,13 +1,13 @@
 #!/bin/bash
 #
 # demo.sh
-#	  What roaring64 is for, shown on two million facts.
+#	  What roaring64 is good for, shown on two million facts.
 #
 #	usage: tools/private-server tools/demo.sh		("make demo")
 #
-# Makes two tables with a row for every fact, the sets of the same facts, and
-# asks both the same questions.  Both have the indexes that the questions want.
-# The data are made without chance, so every run has the same.
+# Creates two tables with a row for each fact, and sets of the same facts, and
+# asks both the same questions.  Both have the indexes that the questions need.
+# The data are computed without random numbers, so every run has the same.
 #
 # Exits with 1 if any two answers differ.  The server and all in it go away
 # with tools/private-server.
@@ -50,15 +50,15 @@ END $$;
 SQL
 
 #
-heading "1. Two tables with a row for every fact"
+heading "1. Two tables with one row per fact"
 #
 cat <<'TEXT'
 purchases (customer, month, item)       a million: who bought what, and when
-deliveries (user_id, message_id, read)  a million: who was sent what, and read
+deliveries (user_id, message_id, read)  a million: sent what, and read or not
 
 TEXT
 began=$SECONDS
-step "Making the rows ..."
+step "Creating the rows ..."
 sql <<'SQL' || stop "could not make the rows"
 CREATE TABLE purchases (customer bigint, month date, item int);
 INSERT INTO purchases
@@ -74,7 +74,7 @@ WHERE hashint8extended(m * 5000 + u, 3) & 3 = 0;
 SQL
 took "$began"
 began=$SECONDS
-step "Their indexes: for every question one that answers it alone ..."
+step "Indexing them, so that an index answers each question ..."
 sql <<'SQL' || stop "could not make the indexes"
 CREATE INDEX ON purchases (month, customer);
 CREATE INDEX ON purchases (item, customer);
@@ -106,7 +106,7 @@ cat <<'TEXT'
 
 TEXT
 began=$SECONDS
-step "Making the sets ..."
+step "Building the sets ..."
 sql <<'SQL' || stop "could not make the sets"
 CREATE TABLE months (month date PRIMARY KEY, customers roaring64 NOT NULL);
 INSERT INTO months
@@ -144,13 +144,13 @@ SELECT count(*) FROM (
 	 SELECT user_id, message_id, read FROM deliveries)) AS difference
 SQL
 )" = 0 ] || stop "the sets do not hold what the rows hold"
-echo "Every row of deliveries can be had back from inbox: nothing is lost."
+echo "Nothing is lost: inbox gives back every row of deliveries."
 
 #
 heading "3. The same questions, asked of both"
 #
 cat <<'TEXT'
-Shown are the queries of the sets.  Times are the best of five.
+The queries shown are those on sets.  Times are the best of five.
 
 TEXT
 
@@ -171,14 +171,14 @@ SQL
 	printf '%s\n\n' "$line"
 }
 
-ask "Different customers in each month: the sum, and in December" \
+ask "Distinct customers per month: the sum, and December" \
 "SELECT sum(n) || ', ' || max(n) FILTER (WHERE month = '2026-12-01')
 FROM (SELECT month, count(DISTINCT customer) AS n FROM purchases GROUP BY month) m" \
 "SELECT sum(n) || ', ' || max(n) FILTER (WHERE month = '2026-12-01')
 FROM (SELECT month, roaring64_cardinality(customers) AS n
       FROM months) m"
 
-ask "Different customers in each quarter, which monthly numbers cannot tell" \
+ask "Distinct customers per quarter, which monthly counts cannot give" \
 "SELECT string_agg(n::text, ', ' ORDER BY q)
 FROM (SELECT q, count(DISTINCT customer) AS n
 FROM generate_series(date '2026-01-01', '2026-10-01', '3 months') AS q
@@ -189,14 +189,14 @@ FROM (SELECT date_trunc('quarter', month) AS q,
              roaring64_or_cardinality_agg(customers) AS n
       FROM months GROUP BY q) m"
 
-ask "Churn: bought in November and not in December" \
+ask "Churn: bought in November but not in December" \
 "SELECT count(*) FROM (SELECT customer FROM purchases WHERE month = '2026-11-01'
 EXCEPT SELECT customer FROM purchases WHERE month = '2026-12-01') c" \
 "SELECT roaring64_cardinality(a.customers - b.customers)
 FROM months a, months b
 WHERE a.month = '2026-11-01' AND b.month = '2026-12-01'"
 
-ask "Overlap: the item whose buyers have most in common with those of item 7" \
+ask "Overlap: the item that shares the most buyers with item 7" \
 "SELECT b.item || ', ' || count(DISTINCT a.customer)
 FROM purchases a JOIN purchases b USING (customer)
 WHERE a.item = 7 AND b.item <> 7 GROUP BY b.item
@@ -207,11 +207,11 @@ FROM items a, items b WHERE a.item = 7 AND b.item <> 7
 ORDER BY roaring64_and_cardinality(a.customers, b.customers) DESC,
          b.item LIMIT 1"
 
-ask "Unread messages of all users together" \
+ask "Unread messages of all users" \
 "SELECT count(*) FROM deliveries WHERE NOT read" \
 "SELECT sum(roaring64_andnot_cardinality(sent, read)) FROM inbox"
 
-ask "Who got both message 1234 and 1717, by index: how many, sum of ids" \
+ask "Who got both messages 1234 and 1717, by index: count and sum of ids" \
 "SELECT count(*) || ', ' || sum(user_id)
 FROM deliveries a JOIN deliveries b USING (user_id)
 WHERE a.message_id = 1234 AND b.message_id = 1717" \
@@ -222,17 +222,18 @@ FROM inbox WHERE sent @> '{1234,1717}'"
 	FROM questions")" = t ] || stop "rows and sets gave different answers"
 
 sql -At <<'SQL' || stop "could not add up"
-SELECT format('All answers are equal.  2,000,000 facts: %s as rows, %s as sets;' ||
-		E'\nsix questions: %s ms from rows, %s ms from sets.',
+SELECT format(E'All answers are equal.\n' ||
+		'Two million facts, six questions: rows %s, %s ms; sets %s, %s ms.',
 	pg_size_pretty(pg_total_relation_size('purchases') + pg_total_relation_size('deliveries')),
+	to_char(sum(rows_ms), 'FM9,990'),
 	pg_size_pretty(pg_total_relation_size('months') + pg_total_relation_size('items')
 		+ pg_total_relation_size('inbox')),
-	to_char(sum(rows_ms), 'FM9,990'), to_char(sum(sets_ms), 'FM9,990'))
+	to_char(sum(sets_ms), 'FM9,990'))
 FROM questions;
 SQL
 cat <<'TEXT'
 
-Next: README.md to install it, docs/cookbook.md for statements to copy, and
-"tools/private-server psql" for a psql on a server like this one, which is
-removed now with its data.
+Next: README.md says how to install it, and docs/cookbook.md has statements to
+copy.  "tools/private-server psql" opens psql on a server like this one, which
+is removed now with its data.
 TEXT
