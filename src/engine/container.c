@@ -3,9 +3,9 @@
  * container.c
  *	  Questions to one container, answered on the stored bytes.
  *
- * These are the few lines each that CRoaring's kernels are not needed for:
- * they look at a handful of bytes, which may lie at any address, whereas a
- * kernel wants a container struct over aligned memory.
+ * These are short enough not to need CRoaring's kernels.  They look at a few
+ * bytes, which may be at any address, whereas a kernel needs a container
+ * struct over aligned memory.
  *
  * A damaged container may hold values in any order.  The answers are then
  * wrong, but every position stays within the container.

@@ -16,7 +16,7 @@
  *
  * With R64_LINK_KERNELS defined, CRoaring is linked as usual.  That is for a
  * module that has CRoaring's code in it, with its names hidden, and for
- * programs of their own, such as the tests: sanitizers do not bear
+ * standalone programs, such as the tests: sanitizers do not work with
  * RTLD_DEEPBIND.
  *
  * src/engine/croaring.c

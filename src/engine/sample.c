@@ -3,8 +3,8 @@
  * sample.c
  *	  Elements drawn at random.
  *
- * What is drawn are positions among the elements, which a walk over the headers
- * leads to.  The numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast
+ * Positions are drawn, and a walk over the headers finds the elements there.
+ * The random numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", 2014), so that a seed means the
  * same everywhere.
  *

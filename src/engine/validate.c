@@ -3,12 +3,12 @@
  * validate.c
  *	  Bytes from elsewhere: are they a set, and are they canonical?
  *
- * Refused is everything that is not what RoaringFormatSpec describes, or that
- * says one thing in two places and not the same: counts, cardinalities and
- * offsets that do not fit the containers, keys, values and runs out of order,
- * trailing bytes.  Accepted, though not canonical, are the choices that the
- * format leaves open: empty buckets, a container in another type than ours
- * would have, a run cookie without run containers, spare run flags set.
+ * Bytes are refused if they are not what RoaringFormatSpec describes, or if
+ * they contradict themselves: counts, cardinalities and offsets that do not
+ * fit the containers, keys, values and runs out of order, trailing bytes.
+ * They are accepted, though not canonical, where the format leaves a choice:
+ * empty buckets, a container of another type than ours would have, a run
+ * cookie without run containers, spare run flags set.
  *
  * src/engine/validate.c
  *

@@ -3,9 +3,9 @@
  * bulk.c
  *	  One set and many values at once.
  *
- * The values come as an array in any order, with repeats.  They are made a
- * set first and merged in one pass, so that n of them cost a sort and one
- * copy of the set, not n copies.
+ * The values come as an array in any order, with repeats.  They are turned
+ * into a set first, which is merged in one pass.  So n values cost a sort and
+ * one copy of the set, not n copies.
  *
  * src/type/bulk.c
  *

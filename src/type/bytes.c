@@ -3,8 +3,8 @@
  * bytes.c
  *	  Bytes from elsewhere: recv, send, the casts with bytea, the check.
  *
- * Whatever did not come out of our own storage is judged in full before it is
- * believed, and rewritten to the canonical form if it is legal without being
+ * Whatever did not come from our own storage is validated in full before it
+ * is used, and rewritten to the canonical form if it is legal without being
  * canonical.  All routes in (the wire, bytea, the hex form of text) meet in
  * roaring64_from_bytes, which alone reports what is wrong with such bytes.
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * containment.c
- *	  The tests @> <@ && of a set with a set, an element or a range.
+ *	  The operators @> <@ && of a set with a set, an element or a range.
  *
  * The empty set and the empty range are contained in everything and overlap
  * nothing.

@@ -4,10 +4,10 @@
  *	  The engine's link to the server: memory, failures, interrupts.
  *
  * Everything the engine allocates is palloc'd in CurrentMemoryContext, or in
- * the context that arg names, so a failing call leaks nothing that the context
- * does not take with it.  Its
- * buffers may outgrow MaxAllocSize by the slack it works with, hence the huge
- * variants; what it hands out never does, thanks to max_size.
+ * the context that arg names, so what a failing call leaves behind is freed
+ * with the context.  Its buffers may exceed MaxAllocSize by the slack it works
+ * with, hence the huge variants; what it returns never does, thanks to
+ * max_size.
  *
  * src/type/env.c
  *

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * ids.c
- *	  Ids made by a clock, rearranged to suit a bitmap.
+ *	  Time-based ids, rearranged to suit a bitmap.
  *
- * What the layout of a snowflake id is, and what folding does to it, is in
- * ids.h.
+ * ids.h explains the layout of a snowflake id, and what folding does to it.
  *
  * src/type/ids.c
  *

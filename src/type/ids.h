@@ -3,9 +3,9 @@
  * ids.h
  *	  Ids whose high bits are a clock: folded, and cut into aligned chunks.
  *
- * A chunk of so many bits is all the integers that agree in everything but
- * their low bits.  As bigints are two's complement, that holds for negative
- * ones without a special case: chunks tile the whole range, in order.
+ * A chunk of a number of bits has all integers that differ only in that many
+ * low bits.  Since bigints are two's complement, negative ones are no special
+ * case: chunks tile the whole range, in order.
  *
  * A snowflake id is, from the top: the sign bit (0), 41 bits of
  * milliseconds, 10 bits of worker, 12 bits of sequence.  A millisecond

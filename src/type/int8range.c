@@ -3,9 +3,9 @@
  * int8range.c
  *	  Ranges of bigint: arguments, results, and casts with multiranges.
  *
- * An int8range is kept as [lower, upper), the engine's ranges include both
- * ends.  The last bigint is therefore within an int8range only if that has no
- * upper bound, and a range that reaches it is given back without one.
+ * An int8range is stored as [lower, upper), while the engine's ranges include
+ * both ends.  So an int8range contains the last bigint only if it has no upper
+ * bound, and a range that reaches the last bigint is returned without one.
  *
  * The type cache is asked on every call, one lookup in a hash table; fn_extra
  * is left to those who have more to remember.

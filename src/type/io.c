@@ -10,7 +10,7 @@
  *				element as in an array literal
  *	\x0123...	the bytes in hex; on input any legal portable bytes
  *
- * What comes out is for roaring64.output_format to say.
+ * roaring64.output_format chooses the form of output.
  *
  * src/type/io.c
  *

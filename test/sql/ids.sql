@@ -1,5 +1,5 @@
 --
--- Ids made by a clock, rearranged to suit a bitmap.
+-- Time-based ids, rearranged to suit a bitmap.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
