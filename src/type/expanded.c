@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * expanded.c
- *	  The mutable form of a roaring64: an expanded object.
+ *	  The state of an aggregate: an expanded object with an accumulator.
  *
- * An accumulator.  It is flattened, to the same canonical bytes as any other
- * value, where somebody wants to store or read it; that merges what was added
- * into the accumulator's flat set, so that flattening twice costs a copy.
+ * It is flattened, to the same canonical bytes as any other value, where
+ * somebody wants to store or read it; that merges what was added into the
+ * accumulator's flat set, so that flattening twice costs a copy.
  *
  * src/type/expanded.c
  *
@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "expanded.h"
-#include "variable.h"
 
 static Size expanded_get_flat_size(ExpandedObjectHeader *eohptr);
 static void expanded_flatten_into(ExpandedObjectHeader *eohptr,
@@ -52,22 +51,22 @@ get_set(ExpandedRoaring64 *e)
 	return s;
 }
 
-/* See roaring64.h. */
 r64_set
-roaring64_expanded_view(Datum value)
+roaring64_accumulated(Datum value)
 {
-	if (roaring64_is_variable(value))
-		return roaring64_variable_view(value);
 	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
 ExpandedRoaring64 *
 roaring64_writable(Datum value)
 {
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ||
-		roaring64_is_variable(value))
+	ExpandedObjectHeader *eohptr;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
 		return NULL;
-	return (ExpandedRoaring64 *) DatumGetEOHP(value);
+	eohptr = DatumGetEOHP(value);
+	return eohptr->eoh_methods == &expanded_methods ?
+		(ExpandedRoaring64 *) eohptr : NULL;
 }
 
 static Size

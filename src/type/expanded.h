@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * expanded.h
- *	  The mutable form of a roaring64: an expanded object.
+ *	  The state of an aggregate: an expanded object with an accumulator.
  *
  * src/type/expanded.h
  *
@@ -28,6 +28,9 @@ typedef struct ExpandedRoaring64
  */
 extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context,
 												 const r64_env *env);
+
+/* The set of the object that a datum points to; good until that changes. */
+extern r64_set roaring64_accumulated(Datum value);
 
 /* The object that a datum points to, if it may be changed; else NULL. */
 extern ExpandedRoaring64 *roaring64_writable(Datum value);

@@ -49,7 +49,7 @@ roaring64_datum(r64_buf buf)
 	return PointerGetDatum(buf.base);
 }
 
-/* expanded.c: a view on the set of an expanded object, without flattening. */
+/* variable.c: a view on the set of an expanded object, without flattening. */
 extern r64_set roaring64_expanded_view(Datum value);
 
 /* Any datum as a set. */

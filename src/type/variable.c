@@ -21,6 +21,7 @@
 #include "nodes/supportnodes.h"
 #include "utils/memutils.h"
 
+#include "expanded.h"
 #include "variable.h"
 
 #define FIRST_ROOM	64			/* edits */
@@ -176,11 +177,14 @@ apply_edits(Variable *v)
 	v->nedits = 0;
 }
 
+/* See roaring64.h. */
 r64_set
-roaring64_variable_view(Datum value)
+roaring64_expanded_view(Datum value)
 {
 	Variable   *v = get_variable(value);
 
+	if (v == NULL)
+		return roaring64_accumulated(value);
 	apply_edits(v);
 	return r64_open_buf(&roaring64_env, v->flat);
 }

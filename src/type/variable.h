@@ -27,8 +27,7 @@ extern Datum roaring64_edit(Datum value, const int64 *values, int n,
 
 extern bool roaring64_is_variable(Datum value);
 
-/* Its set: as a whole, which applies its edits; or one question. */
-extern r64_set roaring64_variable_view(Datum value);
+/* Whether it has an element, which does not apply its edits. */
 extern bool roaring64_variable_contains(Datum value, int64 element);
 
 #endif							/* ROARING64_VARIABLE_H */
