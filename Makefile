@@ -25,15 +25,17 @@ top := $(or $(VPATH),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
 EXTENSION = roaring64
 MODULE_big = roaring64
 
-# The install script is put together from its sections, in this order; a script
-# that updates an older version is a file of its own, sql/roaring64--1.0--1.1.sql.
+# The install script of this version is put together from its sections, in this
+# order.  Scripts of released versions, and those that update one to the next,
+# are files: sql/roaring64--1.0.sql, sql/roaring64--1.0--1.1.sql.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/roaring64.control)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
 	operators functions aggregates gin planner dedup delay migrate_text \
 	migrate_check migrate_steps migrate)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
-DATA = $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/sql/roaring64--*--*.sql)))
+DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\
+	$(sort $(wildcard $(top)/sql/roaring64--*.sql))))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
 SOURCES = $(foreach dir,$(SOURCE_DIRS),$(sort $(wildcard $(top)/$(dir)/*.c)))
 ALL_HEADERS = $(wildcard $(top)/src/*.h $(top)/src/*/*.h)
