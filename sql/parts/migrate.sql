@@ -192,11 +192,14 @@ BEGIN
 			EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_step($1, $2, $3, $4, $5, $6, $7, $8, $9)', ext)
 			INTO state
 			USING source, target, key_columns, id_column, sets, period_column, period, batch_rows, path;
-		EXCEPTION WHEN lock_not_available THEN
-			IF NOT patient THEN
-				RAISE;
-			END IF;
-			state := 'busy';
+		EXCEPTION
+			WHEN lock_not_available THEN
+				IF NOT patient THEN
+					RAISE;
+				END IF;
+				state := 'busy';
+			WHEN deadlock_detected THEN
+				state := 'busy';
 		END;
 		EXIT WHEN state OPERATOR(pg_catalog.=) 'following';
 		IF state OPERATOR(pg_catalog.=) 'busy' THEN
@@ -374,10 +377,13 @@ BEGIN
 			EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, false)', ext)
 			USING target, target_name;
 			RETURN;
-		EXCEPTION WHEN lock_not_available THEN
-			IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
-				RAISE;
-			END IF;
+		EXCEPTION
+			WHEN lock_not_available THEN
+				IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
+					RAISE;
+				END IF;
+			WHEN deadlock_detected THEN
+				NULL;
 		END;
 		COMMIT;
 		PERFORM pg_catalog.pg_sleep(0.1);
@@ -406,10 +412,13 @@ BEGIN
 		BEGIN
 			EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, true)', ext) USING source, target;
 			RETURN;
-		EXCEPTION WHEN lock_not_available THEN
-			IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
-				RAISE;
-			END IF;
+		EXCEPTION
+			WHEN lock_not_available THEN
+				IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
+					RAISE;
+				END IF;
+			WHEN deadlock_detected THEN
+				NULL;
 		END;
 		COMMIT;
 		PERFORM pg_catalog.pg_sleep(0.1);

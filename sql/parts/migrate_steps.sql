@@ -186,16 +186,20 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_follow(regclass, name, boolean) IS
 'makes the function of the triggers of a migration';
 
--- Locks tables, and waits for all of them no longer than lock_timeout, or a
--- second if there is none: others wait behind it.
+-- Locks tables, and waits for all of them no longer than lock_timeout, or, if
+-- there is none, half of deadlock_timeout and at most half a second: others
+-- wait behind it.  Who has written to a partition and comes to its parent
+-- waits for us while we wait for the partition, so we have to give up before
+-- either of us looks for a deadlock.
 CREATE FUNCTION roaring64_migrate_lock(tables regclass[], mode text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	bound numeric := (SELECT coalesce(nullif(setting, '0'), '1000')::numeric
-					  FROM pg_settings WHERE name = 'lock_timeout');
+	bound numeric := (SELECT coalesce(nullif(max(setting) FILTER (WHERE name = 'lock_timeout'), '0')::numeric,
+									  least(500, max(setting) FILTER (WHERE name = 'deadlock_timeout')::numeric / 2))
+					  FROM pg_settings WHERE name IN ('lock_timeout', 'deadlock_timeout'));
 	start timestamptz := clock_timestamp();
 	tab regclass;
 BEGIN
@@ -476,7 +480,7 @@ BEGIN
 					   target_table, roaring64_migrate_list('%2$I', keys), roaring64_migrate_list('k%1$s', keys), batch);
 		EXECUTE format('SELECT FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t',
 					   batch, target_table, match);
-	EXCEPTION WHEN lock_not_available THEN
+	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);
 		RETURN 'busy';
 	END;

@@ -122,6 +122,15 @@ sub value
 	return $node->safe_psql('postgres', $query);
 }
 
+# A name that says what went wrong is seen where diagnostics are not.
+sub works
+{
+	my ($status, $out, $err, $name) = @_;
+
+	$err =~ s/^NOTICE: .*\n(?:DETAIL: .*\n)?//mg;
+	ok($status == 0, $status == 0 ? $name : "$name: status $status, " . join ' ', split /\s+/, $err);
+}
+
 sub start_program
 {
 	my ($name, @command) = @_;
@@ -143,6 +152,20 @@ sub differences
 		FROM $source{$target} GROUP BY key";
 	my $found = "SELECT key, members::bigint[], marked::bigint[] FROM $target WHERE NOT roaring64_is_empty(members | marked)";
 	return value("SELECT count(*) FROM (($expected EXCEPT $found) UNION ALL ($found EXCEPT $expected)) AS d");
+}
+
+# A writer that goes from a partition to the whole table, in turn with the
+# beginning and the end of a migration, which lock the table and then partitions.
+for my $call ($migrate{lists}, q{CALL roaring64_migrate_finish('lists')}, $migrate{lists}, q{CALL roaring64_migrate_cancel('events', 'lists')})
+{
+	value('DROP TABLE lists') if $call =~ /migrate\(/ && value(q{SELECT to_regclass('lists')}) ne '';
+	my $writer = start_program('crossing', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
+		map { ('-c', $_) } q{BEGIN; UPDATE events_2 SET mark = mark WHERE key = '1'}, 'SELECT pg_sleep(0.4)',
+		q{UPDATE events SET mark = mark WHERE key = '1'}, 'COMMIT');
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'events_2'::regclass AND mode = 'RowExclusiveLock'});
+	works($node->psql('postgres', $call), "crossing writer: $call");
+	$writer->finish;
+	works($writer->result, '', slurp_file("$dir/crossing.err"), 'crossing writer: goes on');
 }
 
 my @ways = ('kill -9', 'pg_cancel_backend', 'lock', 'pg_terminate_backend');
@@ -173,9 +196,9 @@ for my $n (0 .. $kills - 1)
 		WHERE to_regclass('${target}_migration') IS NOT NULL}) || 'none' }++;
 	my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'copier'});
 	my $log = -s $node->logfile;
-	if ($way eq 'kill -9' && $pid ne '')
+	# it may have ended meanwhile
+	if ($way eq 'kill -9' && $pid ne '' && kill 'KILL', $pid)
 	{
-		kill 'KILL', $pid;
 		$node->wait_for_log(qr/database system is ready to accept connections/, $log);
 	}
 	elsif ($way =~ /^pg/ && $pid ne '')
@@ -194,9 +217,7 @@ for my $n (0 .. $kills - 1)
 	# once more, both of them, to the end
 	for my $t (sort keys %migrate)
 	{
-		my ($status, $out, $err) = $node->psql('postgres', $migrate{$t});
-
-		is($status, 0, "$n, $way: $t is in step") or diag $err;
+		works($node->psql('postgres', $migrate{$t}), "$n, $way: $t is in step");
 		is(differences($t), 0, "$n, $way: $t is what SQL makes of the rows") for 1 .. 3;
 		is(value("SELECT count(*) FROM roaring64_migrate_verify('$t')"), 0, "$n, $way: so does verify say of $t");
 	}

@@ -6,7 +6,10 @@
 # large one may become.  Statements
 # are tried with more and more until they come to their end.  Until then each
 # must end with the error that the shortage is, what it works on must be as it
-# was, and the session must go on.
+# was, and the session must go on.  There is one exception: PL/pgSQL that has no
+# memory left to copy an error for its EXCEPTION clause leaves the session in a
+# subtransaction out of which nothing leads.  That is PostgreSQL's own; what the
+# statement worked on is then looked at from another session.
 #
 # A full disk is a small file system in memory, with a tablespace in it.  To
 # mount that, the server runs in a user namespace; where the kernel allows
@@ -110,7 +113,9 @@ sub try_with_more
 			\\echo the state
 			$state;}, on_error_stop => 0);
 		my ($after) = $out =~ /.*the state\n(.*)/s;
+		my $stuck = $err =~ /53200: out of memory(?:(?!ERROR:).)* during exception cleanup/s;
 
+		$after = value($state) if $stuck;
 		$after = 'no answer' unless defined $after;
 		if ($err !~ /ERROR|FATAL|PANIC|server closed/)
 		{
@@ -118,11 +123,12 @@ sub try_with_more
 			last;
 		}
 		push @wrong, $err if $err =~ /FATAL|PANIC|server closed/;
-		push @wrong, grep { !/$error/ } $err =~ /ERROR: .*/g;
+		push @wrong, grep { !/$error/ && !($stuck && /25P02/) } $err =~ /ERROR: .*/g;
 		push @wrong, "$after, not $before, with $mb MB" unless $after eq $before;
 		$failed++;
 	}
-	is(join('; ', @wrong), '', "$name: the right error, and nothing has happened");
+	# a name that says what went wrong is seen where diagnostics are not
+	ok(@wrong == 0, "$name: the right error, and nothing has happened" . join '', map { "; $_" =~ s/\s+/ /gr } @wrong);
 	return $failed;
 }
 
