@@ -182,6 +182,7 @@ valgrind: install-deps
 bench:
 	@$(top)/test/bench/run $(BENCH_ARGS)
 	@$(top)/test/bench/dedup $(filter --quick,$(BENCH_ARGS))
+	@$(top)/test/bench/migrate $(filter --quick,$(BENCH_ARGS))
 
 dist:
 	@$(top)/tools/dist
