@@ -46,10 +46,10 @@ SELECT format('Pairs of %s ids (large dense: %s), streams of %s ids, %s users wi
  */
 \if :sets
 \echo
-\echo '### Stored bytes an id'
+\echo '### Stored bytes per id'
 \echo
-\echo '"In memory" is the portable format itself.  Rows are those of a table'
-\echo 'with a primary key, whose index is counted.'
+\echo '"In memory" is the portable format itself.  "Rows" is a table with a row'
+\echo 'per id and a primary key, including its index.'
 \echo
 SELECT format('| data set | ids | roaring64 | with %s | with pglz | in memory | peer | bigint[] | rows |',
 	current_setting('default_toast_compression'));
@@ -158,13 +158,13 @@ $$;
 \echo
 SELECT format('Medians of %s, planning included.',
 	CASE WHEN :rounds = 1 THEN 'one round' ELSE :rounds || ' rounds, in turn' END);
-\echo '"x" is how many times longer than roaring64 that took: the median of the'
-\echo 'ratios of each round.  The floor reads the same input and does nothing with'
-\echo 'it but to decompress or count it; of "in memory", it is to copy both inputs.'
-\echo '"Times floor" is how many times longer than it roaring64 took.  "Net x"'
-\echo 'compares what roaring64 and the peer take above the floor of each; left out'
-\echo 'where roaring64 is within 3 % of it.'
-\echo '"*": measured on a part and multiplied.'
+\echo '"x" is how many times as long as roaring64 that took: the median of the'
+\echo 'ratios of all rounds.  The "floor" reads the same input and does nothing but'
+\echo 'decompress or count it; for "in memory", it copies both inputs.'
+\echo '"Times floor" is how many times as long as the floor roaring64 took.  "Net x"'
+\echo 'compares what roaring64 and the peer take above their floors; it is left out'
+\echo 'if roaring64 is within 3 % of its floor.'
+\echo '"*": measured on a part and extrapolated.'
 \echo
 \echo '| workload | data set | roaring64 | floor | times floor | peer | x | net x | bigint[] | x | rows | x |'
 \echo '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
