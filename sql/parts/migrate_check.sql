@@ -215,7 +215,7 @@ BEGIN
 	FROM (VALUES
 		(has_schema_privilege(c.relowner, c.relnamespace, 'CREATE'), 'create in its schema',
 		 format('CREATE ON SCHEMA %s', c.relnamespace::regnamespace)),
-		(has_schema_privilege(c.relowner, ext::regnamespace::oid, 'USAGE'), 'use the schema of the extension',
+		(has_schema_privilege(c.relowner, ext::text, 'USAGE'), 'use the schema of the extension',
 		 format('USAGE ON SCHEMA %I', ext))) AS v (held, what, granted)
 	WHERE NOT v.held;
 

@@ -61,17 +61,18 @@ BEGIN
 	facts := roaring64_migrate_facts(source, m.key_columns, m.id_column,
 									 m.conditions, m.period_column, m.period);
 	keys := roaring64_migrate_list('k%1$s', all_columns);
+	-- these are templates once more, in which a schema may have a %
 	sets := roaring64_migrate_list(
 		'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE is_new AND c%1$s), ''{}'') AS a%1$s, '
 		'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE NOT is_new AND c%1$s), ''{}'') AS r%1$s',
-		m.set_names, ext);
+		m.set_names, replace(ext, '%', '%%'));
 	change := roaring64_migrate_list(
 		CASE WHEN copying THEN 'a%1$s' ELSE '%3$s.roaring64_andnot(a%1$s, r%1$s)' END
-		|| ' AS a%1$s, %3$s.roaring64_andnot(r%1$s, a%1$s) AS r%1$s', m.set_names, ext);
+		|| ' AS a%1$s, %3$s.roaring64_andnot(r%1$s, a%1$s) AS r%1$s', m.set_names, replace(ext, '%', '%%'));
 	change := format('SELECT %s, %s FROM (SELECT %s, %s FROM (%%s) AS f GROUP BY %s) AS g ORDER BY %s',
 					 keys, change, keys, sets, keys, keys);
 	nothing := roaring64_migrate_list('%3$s.roaring64_is_empty(roaring64_change.%%1$s%1$s)',
-									  m.set_names, ext, ' AND ');
+									  m.set_names, replace(ext, '%', '%%'), ' AND ');
 
 	-- Where several rows may have the same key and id, an id goes with the
 	-- last of them.  The row of the target is locked, and changed, by now; so
@@ -444,22 +445,27 @@ COMMENT ON FUNCTION roaring64_migrate_number(regclass, name) IS
 'step of a migration: numbers the keys';
 
 -- Brings the parts of some keys to the target.  Writers of these keys wait
--- meanwhile, so there are as many keys as take about a tenth of a second; and
--- who waits for a writer gives up before he would notice a deadlock.
+-- meanwhile, so there are as many keys as take about a tenth of a second to
+-- merge.  Locks are waited for at most 100 ms each, and no more are asked for
+-- when 50 ms have passed, first for keys that are new and then for all; so
+-- this gives up long before a writer looks for a deadlock.  Keys come in the
+-- order of n, one by one: those in time are the first ones.
 CREATE FUNCTION roaring64_migrate_merge(source regclass, target name)
 RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET work_mem = '64MB' SET lock_timeout = '100ms'
+SET enable_bitmapscan = off SET enable_sort = off SET work_mem = '64MB' SET lock_timeout = '100ms'
 AS $$
 DECLARE
 	m record;
 	state text;
 	target_table text;
+	keys_table text;
 	batch text;
 	match text;
 	keys name[];
+	last_key bigint;
 	start timestamptz := clock_timestamp();
 	seconds numeric;
 BEGIN
@@ -471,19 +477,23 @@ BEGIN
 	target_table := roaring64_migrate_object(source, target, '');
 	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
 	keys := array_remove(m.key_columns || m.period_column, NULL);
-	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s',
-					roaring64_migrate_object(source, target, '_keys'), m.keys_done, m.keys_done + m.batch_keys);
+	keys_table := roaring64_migrate_object(source, target, '_keys');
+	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s AND (n = %s OR clock_timestamp() < $1) ORDER BY n',
+					keys_table, m.keys_done, m.keys_done + m.batch_keys, m.keys_done + 1);
 	match := (SELECT string_agg(format('t.%I %s p.k%s', name, e, i), ' AND ')
 			  FROM unnest(keys, roaring64_migrate_equal(target_table::regclass)) WITH ORDINALITY AS k (name, e, i));
 	BEGIN
-		EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM (%s) AS b ORDER BY n ON CONFLICT DO NOTHING',
-					   target_table, roaring64_migrate_list('%2$I', keys), roaring64_migrate_list('k%1$s', keys), batch);
-		EXECUTE format('SELECT FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t',
-					   batch, target_table, match);
+		EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM (%s) AS b ON CONFLICT DO NOTHING',
+					   target_table, roaring64_migrate_list('%2$I', keys), roaring64_migrate_list('k%1$s', keys), batch)
+		USING clock_timestamp() + interval '50 ms';
+		EXECUTE format('SELECT max(n) FROM (SELECT p.n FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t) AS l',
+					   batch, target_table, match)
+		INTO STRICT last_key USING clock_timestamp() + interval '50 ms';
 	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);
 		RETURN 'busy';
 	END;
+	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s', keys_table, m.keys_done, last_key);
 	EXECUTE format(
 		'UPDATE %s AS t SET %s FROM (SELECT n, %s, %s FROM (SELECT b.n, %s, %s FROM (%s) AS b JOIN %s AS q ON %s) AS j '
 		'GROUP BY n, %s) AS p WHERE %s',
@@ -499,11 +509,11 @@ BEGIN
 		 FROM unnest(roaring64_migrate_equal(target_table::regclass)) WITH ORDINALITY AS k (e, i)),
 		roaring64_migrate_list('k%1$s', keys), match);
 	seconds := greatest(extract(epoch FROM clock_timestamp() - start), 0.001);
-	EXECUTE format('UPDATE %s SET keys_done = least(keys, keys_done + batch_keys), changed = now(), '
+	EXECUTE format('UPDATE %s SET keys_done = $2, changed = now(), '
 				   'batch_keys = CASE WHEN $1 < 0.05 THEN batch_keys * 2 WHEN $1 > 0.2 THEN greatest(batch_keys / 2, 1) '
 				   'ELSE batch_keys END, '
-				   'time_left = greatest(keys - keys_done - batch_keys, 0) * $1 / batch_keys * interval ''1 second''',
-				   state) USING seconds;
+				   'time_left = (keys - $2) * $1 / ($2 - keys_done) * interval ''1 second''',
+				   state) USING seconds, last_key;
 	RETURN 'merging';
 END
 $$;

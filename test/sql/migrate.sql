@@ -238,6 +238,83 @@ SELECT * FROM sets WHERE k = 8;
 -- and cannot borrow the function of the triggers
 SELECT has_function_privilege('regress_migrate_eve', 'sets_follow()', 'EXECUTE');
 
+
+-- A one-row UPDATE after one of 20,000 rows in the same session reads no more
+-- than a few rows, with a unique key and without
+\c
+SET search_path = migrate, public;
+SET client_min_messages = warning;
+CREATE TABLE plain (k int, id int, mark boolean, PRIMARY KEY (k, id));
+CREATE TABLE timed (k int, id int, mark boolean, at int, PRIMARY KEY (k, id, at));
+INSERT INTO plain SELECT i % 2000, i FROM generate_series(1, 20000) i;
+INSERT INTO timed SELECT i % 2000, i, false, 1 FROM generate_series(1, 20000) i;
+CALL roaring64_migrate('plain', 'plain_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
+CALL roaring64_migrate('timed', 'timed_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
+VACUUM ANALYZE plain, timed, plain_sets, timed_sets;
+\c
+SET search_path = migrate, public;
+CREATE FUNCTION rows_read() RETURNS bigint LANGUAGE sql RETURN (
+	SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
+	FROM pg_class WHERE relname ~ '^(plain|timed)(_sets)?(_pkey)?$' AND relnamespace = 'migrate'::regnamespace);
+UPDATE plain SET mark = true;
+UPDATE timed SET mark = true;
+BEGIN;
+SELECT rows_read() AS before \gset
+UPDATE plain SET mark = false WHERE k = 77 AND id = 77;
+UPDATE timed SET mark = false WHERE k = 77 AND id = 77;
+SELECT rows_read() - :before BETWEEN 4 AND 40 AS few;
+COMMIT;
+
+-- What a step needs is given back at its end: the state's trigger looks
+SET client_min_messages = warning;
+CREATE TABLE memory (step serial, bytes bigint);
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO migrate.memory (bytes) SELECT sum(used_bytes) FROM pg_backend_memory_contexts;
+	RETURN NULL;
+END $$;
+CREATE TABLE stepped (k int, id int, filler text, PRIMARY KEY (k, id));
+INSERT INTO stepped SELECT i % 10, i, repeat('x', 1800) FROM generate_series(1, 1000) i;
+BEGIN;
+SELECT roaring64_migrate_begin('stepped', 'steps', '{k}', 'id', '{"all": true}', NULL, NULL, 1, current_setting('search_path'));
+CREATE TRIGGER look AFTER UPDATE ON steps_migration EXECUTE FUNCTION look();
+COMMIT;
+CALL roaring64_migrate('stepped', 'steps');
+SELECT count(*) > 200 AS many, max(bytes) FILTER (WHERE step BETWEEN 200 AND 240)
+	- max(bytes) FILTER (WHERE step BETWEEN 50 AND 90) < 150 * 1000 AS bounded FROM memory;
+
+-- A publication is told of
 SET client_min_messages = error;
+CREATE PUBLICATION regress_migrate FOR TABLE posts;
+SELECT count(*) FROM roaring64_migrate_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}')
+WHERE reason ~ '^the target has none of.*in publication regress_migrate';
+
+-- A table that Citus has is refused, a local one too: it says so in a catalog
+BEGIN;
+SET LOCAL allow_system_table_mods = on;
+CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
+INSERT INTO pg_dist_partition VALUES ('posts', 'n');
+SELECT refused, reason FROM roaring64_migrate_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') WHERE reason ~ 'Citus';
+ROLLBACK;
+
+-- Names with %, of the extension's schema too
+CREATE SCHEMA "50% off %s";
+ALTER EXTENSION roaring64 SET SCHEMA "50% off %s";
+SET search_path = "50% off %s";
+CREATE TABLE "a%s" ("k%1$s" text, "id%" int, "%I" int, PRIMARY KEY ("k%1$s", "id%", "%I"));
+INSERT INTO "a%s" SELECT i % 3 || '%', i, i FROM generate_series(1, 30) i;
+CALL roaring64_migrate('"a%s"', 't%L', '{k%1$s}', 'id%', '{"s%s": true, "%%": "\"%I\" % 2 = 0"}');
+DELETE FROM "a%s" WHERE "id%" < 10;
+INSERT INTO "a%s" VALUES ('%', 100, 100);
+SELECT sum(roaring64_cardinality("s%s")) AS all, sum(roaring64_cardinality("%%")) AS even FROM "t%L";
+SELECT * FROM roaring64_migrate_verify('"t%L"');
+TRUNCATE "a%s";
+SELECT sum(roaring64_cardinality("s%s")) FROM "t%L";
+CALL roaring64_migrate_finish('"t%L"');
+ALTER EXTENSION roaring64 SET SCHEMA public;
+SET search_path = migrate, public;
+DROP SCHEMA "50% off %s" CASCADE;
+
+DROP PUBLICATION regress_migrate;
 DROP SCHEMA migrate CASCADE;
 DROP ROLE regress_migrate_eve;
