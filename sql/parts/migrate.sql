@@ -20,10 +20,8 @@ DECLARE
 	refused text;
 	noted text;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE c.refused),
 		string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE NOT c.refused)
 	INTO refused, noted
@@ -77,10 +75,8 @@ DECLARE
 	given jsonb;
 	result text;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	state_table := roaring64_migrate_object(source, target, '_migration');
 	-- a table of that name without the function is somebody else's
 	IF to_regclass(state_table) IS NULL
@@ -228,10 +224,8 @@ DECLARE
 	source regclass;
 	keys name[];
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	state_table := roaring64_migrate_state(target);
 	EXECUTE format('SELECT * FROM %s', state_table) INTO STRICT m;
 	IF m.state <> 'following' THEN
@@ -275,10 +269,11 @@ COMMENT ON FUNCTION roaring64_migrate_verify(regclass) IS
 'sets in which a migration''s target differs from its source';
 
 -- Removes triggers, their function and the tables beside the target; and the
--- target.  The lock on the source waits no longer than a begin does.
+-- target.  The lock on the source waits no longer than a begin does; false if
+-- it is to be tried again.
 CREATE FUNCTION roaring64_migrate_end(place regclass, target name,
 									  with_target boolean)
-RETURNS void
+RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -288,10 +283,8 @@ DECLARE
 	objects text[];
 	member regclass;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	members := roaring64_migrate_members(place, target);
 	objects := ARRAY(
 		SELECT roaring64_migrate_object(place, target, suffix)
@@ -305,8 +298,21 @@ BEGIN
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
-	PERFORM roaring64_migrate_lock(ARRAY(SELECT oid::regclass FROM pg_class WHERE oid = ANY (members)
-										 ORDER BY relispartition, oid), 'ACCESS EXCLUSIVE');
+	BEGIN
+		-- all that is dropped too, as somebody may be reading it
+		PERFORM roaring64_migrate_lock(ARRAY(
+			SELECT oid::regclass FROM pg_class
+			WHERE oid = ANY (members || ARRAY(SELECT to_regclass(o) FROM unnest(objects) AS o))
+			ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
+	EXCEPTION
+		WHEN lock_not_available THEN
+			IF current_setting('lock_timeout') <> '0' THEN
+				RAISE;
+			END IF;
+			RETURN false;
+		WHEN deadlock_detected THEN
+			RETURN false;
+	END;
 	FOREACH member IN ARRAY members LOOP
 		EXECUTE (SELECT string_agg(format('DROP TRIGGER %I ON %s;', tgname, member), '')
 				 FROM pg_trigger
@@ -317,6 +323,7 @@ BEGIN
 	EXECUTE format('DROP FUNCTION IF EXISTS %s()', roaring64_migrate_object(place, target, '_follow'));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP TABLE %s;', o), ''), '') FROM unnest(objects) AS o
 			 WHERE to_regclass(o) IS NOT NULL);
+	RETURN true;
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_end(regclass, name, boolean) IS
@@ -333,10 +340,8 @@ DECLARE
 	other name;
 	state regclass;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	state := to_regclass(roaring64_migrate_object(target, target_name, '_migration'));
 	IF state IS NULL THEN
 		RAISE undefined_object USING
@@ -364,6 +369,7 @@ DECLARE
 	target_name pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) target);
 	state_table pg_catalog.regclass;
 	state pg_catalog.text;
+	done pg_catalog.bool;
 BEGIN
 	EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_state($1)', ext) INTO state_table USING target;
 	EXECUTE pg_catalog.format('SELECT state FROM %s', state_table) INTO STRICT state;
@@ -373,18 +379,9 @@ BEGIN
 			HINT = 'Call roaring64_migrate again, or take it back with roaring64_migrate_cancel.';
 	END IF;
 	LOOP
-		BEGIN
-			EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, false)', ext)
-			USING target, target_name;
-			RETURN;
-		EXCEPTION
-			WHEN lock_not_available THEN
-				IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
-					RAISE;
-				END IF;
-			WHEN deadlock_detected THEN
-				NULL;
-		END;
+		EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, false)', ext) INTO done
+		USING target, target_name;
+		EXIT WHEN done;
 		COMMIT;
 		PERFORM pg_catalog.pg_sleep(0.1);
 	END LOOP;
@@ -401,6 +398,7 @@ DECLARE
 				 JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) extnamespace
 				 WHERE extname OPERATOR(pg_catalog.=) 'roaring64');
 	state pg_catalog.text;
+	done pg_catalog.bool;
 BEGIN
 	EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_object($1, $2, $3)', ext) INTO state
 	USING source, target, '_migration';
@@ -409,17 +407,9 @@ BEGIN
 			MESSAGE = pg_catalog.format('there is no migration of %s to %I', source, target);
 	END IF;
 	LOOP
-		BEGIN
-			EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, true)', ext) USING source, target;
-			RETURN;
-		EXCEPTION
-			WHEN lock_not_available THEN
-				IF pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0' THEN
-					RAISE;
-				END IF;
-			WHEN deadlock_detected THEN
-				NULL;
-		END;
+		EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, true)', ext) INTO done
+		USING source, target;
+		EXIT WHEN done;
 		COMMIT;
 		PERFORM pg_catalog.pg_sleep(0.1);
 	END LOOP;

@@ -38,9 +38,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ext text := (SELECT quote_ident(nspname) FROM pg_extension
-				 JOIN pg_namespace AS n ON n.oid = extnamespace
-				 WHERE extname = 'roaring64');
+	ext text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'roaring64');
 	m record;
 	target_table text;
 	source_name name := (SELECT relname FROM pg_class WHERE oid = source);
@@ -225,10 +223,8 @@ DECLARE
 	tab regclass;
 	many boolean;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	EXECUTE format('SELECT NOT roaring64_migrate_is_unique($1, key_columns || id_column) FROM %s',
 				   roaring64_migrate_object(source, target, '_migration'))
 	INTO STRICT many USING source;
@@ -273,10 +269,8 @@ DECLARE
 	all_columns name[];
 	tables text[];
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	period := CASE WHEN period_column IS NOT NULL THEN coalesce(period, 'month') ELSE period END;
 	PERFORM roaring64_migrate_tell(source, target, key_columns, id_column, sets,
 								   period_column, period, path, false);
@@ -352,10 +346,8 @@ DECLARE
 	blocks_end bigint;
 	rows_copied bigint;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	state := roaring64_migrate_object(source, target, '_migration');
 	tables := roaring64_migrate_object(source, target, '_tables');
 	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
@@ -423,10 +415,8 @@ DECLARE
 	list text;
 	n bigint;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	keys := roaring64_migrate_object(source, target, '_keys');
 	EXECUTE format('SELECT * FROM %s', roaring64_migrate_object(source, target, '_migration')) INTO STRICT m;
 	list := roaring64_migrate_list('k%1$s', array_remove(m.key_columns || m.period_column, NULL));
@@ -469,10 +459,8 @@ DECLARE
 	start timestamptz := clock_timestamp();
 	seconds numeric;
 BEGIN
-	PERFORM set_config('search_path', 'pg_catalog,' || (
-		SELECT quote_ident(nspname) FROM pg_extension
-		JOIN pg_namespace AS n ON n.oid = extnamespace
-		WHERE extname = 'roaring64') || ',pg_temp', true);
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
 	state := roaring64_migrate_object(source, target, '_migration');
 	target_table := roaring64_migrate_object(source, target, '');
 	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;

@@ -168,6 +168,22 @@ for my $call ($migrate{lists}, q{CALL roaring64_migrate_finish('lists')}, $migra
 	works($writer->result, '', slurp_file("$dir/crossing.err"), 'crossing writer: goes on');
 }
 
+# Who reads the target for long does not make writers wait behind a cancel.
+{
+	value($migrate{lists});
+	my $reader = start_program('reader', 'psql', '-X', '-d', $node->connstr('postgres'),
+		'-c', 'BEGIN; SELECT count(*) FROM lists; SELECT pg_sleep(300)');
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass});
+	my $cancel = start_program('cancel', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
+		'-c', q{CALL roaring64_migrate_cancel('events', 'lists')});
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass AND NOT granted});
+	works($node->psql('postgres', q{SET statement_timeout = '60s'; UPDATE events SET mark = mark WHERE key = '1'}),
+		'a writer goes on while cancel waits for a reader');
+	value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'pg_sleep.300'  AND pid <> pg_backend_pid()});
+	$_->finish for $reader, $cancel;
+	works($cancel->result, '', slurp_file("$dir/cancel.err"), 'and cancel gets what it waits for');
+}
+
 # How long who changes rows has waited so far for a migration, in ms, again and
 # again.  TRUNCATE waits for a whole step and is left out.
 append_to_file("$dir/watch.sql", q{
