@@ -96,15 +96,25 @@ same_state($standby, $origin, 'standby');
 
 #
 # Subscribers, by text and by binary messages: what is there at the start is
-# copied, the rest comes as changes.
+# copied, the rest comes as changes.  A dedup set goes along, all four tables;
+# at the subscriber the row of options makes place for the one that comes.
 #
+my $dedup = q{SELECT roaring64_dedup_create('seen', keep => 5, ascending => true)};
+my $seen = q{
+	SELECT roaring64_dedup_export('seen', 'k'), roaring64_dedup_export('seen', 'l'), roaring64_dedup_stats('seen'),
+		roaring64_dedup_seen_many('seen', 'k', '{1,2,25,31,77}'), keep FROM roaring64_dedup_options('seen')
+};
+$origin->safe_psql('postgres', $dedup);
+$origin->safe_psql('postgres', $_)
+  for q{SELECT roaring64_dedup_claim_many('seen', 'k', '{1,2,3,4,5,6,7,8,9}')}, q{CALL roaring64_dedup_fold('seen')},
+	q{SELECT roaring64_dedup_claim_many('seen', 'l', '{-1,2,100000}')};
 for my $binary ('false', 'true')
 {
 	my $subscriber = PostgreSQL::Test::Cluster->new("subscriber_$binary");
 	$subscriber->init;
 	$subscriber->start;
-	$subscriber->safe_psql('postgres', $schema);
-	$origin->safe_psql('postgres', "CREATE PUBLICATION p_$binary FOR TABLE sets");
+	$subscriber->safe_psql('postgres', "$schema; $dedup; TRUNCATE seen");
+	$origin->safe_psql('postgres', "CREATE PUBLICATION p_$binary FOR TABLE sets, seen, seen_claims, seen_chunks, seen_windows");
 	$subscriber->safe_psql('postgres', sprintf(
 			q{CREATE SUBSCRIPTION s_%s CONNECTION '%s' PUBLICATION p_%s WITH (binary = %s)},
 			$binary, $origin->connstr . ' dbname=postgres', $binary, $binary));
@@ -124,10 +134,18 @@ for my $binary ('false', 'true')
 		UPDATE sets SET s = s # '{5,7}' WHERE k = 60;
 		ALTER TABLE sets REPLICA IDENTITY DEFAULT;
 	});
+	my $first = $binary eq 'true' ? 20 : 30;
+	$origin->safe_psql('postgres', $_)
+	  for "SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series($first, $first + 8) AS i", q{CALL roaring64_dedup_fold('seen')},
+		"SELECT roaring64_dedup_claim_many('seen', 'k', '{61,62}')", q{CALL roaring64_dedup_fold('seen')},
+		"SELECT roaring64_dedup_claim('seen', 'k', 77), roaring64_dedup_forget('seen', 'k', 62), roaring64_dedup_alter('seen', keep => 6)";
 	$origin->wait_for_catchup("s_$binary");
+	is($subscriber->safe_psql('postgres', $seen), $origin->safe_psql('postgres', $seen), "subscriber, binary = $binary: a dedup set");
 	$subscriber->safe_psql('postgres', $indexes);
 	same_state($subscriber, $origin, "subscriber, binary = $binary");
 	$subscriber->safe_psql('postgres', "DROP SUBSCRIPTION s_$binary");
+	is($subscriber->safe_psql('postgres', q{SELECT roaring64_dedup_claim_many('seen', 'k', '{61,62,77,78}')}), '{f,t,f,t}',
+		"subscriber, binary = $binary: the dedup set goes on there");
 	$subscriber->stop;
 }
 
