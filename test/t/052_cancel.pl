@@ -314,7 +314,8 @@ for my $ms (30, 100, 200, 300)
 # Helpers
 #
 # Cancels a statement later and later until it comes to its end.  What is there
-# before must be there after each cancel, and another thing in the end.
+# before must be there after each cancel, and another thing in the end.  A
+# procedure that commits may be cancelled when all is done.
 sub cancel_often
 {
 	my ($name, $statement, $state, $done) = @_;
@@ -341,7 +342,8 @@ sub cancel_often
 			last;
 		}
 		push @wrong, $err unless $err =~ /canceling statement due to statement timeout/;
-		push @wrong, "$after, not $before, after $ms ms" unless $after eq $before;
+		push @wrong, "$after, not $before, after $ms ms"
+		  unless $after eq $before || ($statement =~ /^CALL/ && $after eq $done);
 		$cancelled++;
 	}
 	is(join('; ', @wrong), '', "$name: cancelled, and nothing has happened");

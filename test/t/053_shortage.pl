@@ -124,7 +124,9 @@ sub try_with_more
 		}
 		push @wrong, $err if $err =~ /FATAL|PANIC|server closed/;
 		push @wrong, grep { !/$error/ && !($stuck && /25P02/) } $err =~ /ERROR: .*/g;
-		push @wrong, "$after, not $before, with $mb MB" unless $after eq $before;
+		# a procedure that commits may fail when all is done
+		push @wrong, "$after, not $before, with $mb MB"
+		  unless $after eq $before || ($statement =~ /^CALL/ && $after eq $done);
 		$failed++;
 	}
 	# a name that says what went wrong is seen where diagnostics are not
