@@ -43,7 +43,7 @@ COMMENT ON FUNCTION roaring64_send(roaring64) IS
 'I/O';
 
 --
--- src/planner/: ANALYZE, estimators and the support function.  They come
+-- src/planner/: ANALYZE, estimators and support functions.  They come
 -- before what names them.
 --
 
@@ -68,12 +68,54 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
 'join selectivity of containment and overlap';
 
-CREATE FUNCTION roaring64_support(internal)
+CREATE FUNCTION roaring64_test_support(internal)
 RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_support'
+AS 'MODULE_PATHNAME', 'roaring64_test_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_support(internal) IS
-'planner support for functions of roaring64';
+COMMENT ON FUNCTION roaring64_test_support(internal) IS
+'planner support: tests of sets';
+
+CREATE FUNCTION roaring64_setop_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_setop_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_setop_support(internal) IS
+'planner support: set operations';
+
+CREATE FUNCTION roaring64_cardinality_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_cardinality_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_cardinality_support(internal) IS
+'planner support: number of elements';
+
+CREATE FUNCTION roaring64_elements_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_elements_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_elements_support(internal) IS
+'planner support: rows of elements';
+
+CREATE FUNCTION roaring64_ranges_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_ranges_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_ranges_support(internal) IS
+'planner support: rows of ranges';
+
+CREATE FUNCTION roaring64_split_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_split_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_split_support(internal) IS
+'planner support: rows of chunks';
+
+CREATE FUNCTION roaring64_histogram_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_histogram_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_histogram_support(internal) IS
+'planner support: rows of histograms';
 
 CREATE TYPE roaring64 (
 	INPUT = roaring64_in,

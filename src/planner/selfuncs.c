@@ -4,11 +4,9 @@
  *	  How many rows pass @>, <@ and &&: restriction and join estimators.
  *
  * There is one estimator of each kind for all of these operators and for the
- * functions behind them.  What a test is about is read from its function: its
- * name says which test, its arguments what is compared with a set.  Of a
- * column of sets we have statistics of our own (setstats.c), of a column of
- * bigint that is looked up in a set those of core.  Where nothing is known the
- * answer is a constant, as for core's arrays.
+ * functions behind them.  Of a column of sets we have statistics of our own
+ * (setstats.c), of a column of bigint that is looked up in a set those of core.
+ * Where nothing is known the answer is a constant, as for core's arrays.
  *
  * src/planner/selfuncs.c
  *
@@ -40,39 +38,53 @@ typedef enum TestKind
 typedef struct Test
 {
 	TestKind	kind;
-	Oid			function;
-	Oid			left;			/* types */
+	Oid			left;			/* types; that of a set may be any other */
 	Oid			right;
+	Oid			function;
 	Oid			set;			/* that of left and right which is a set's */
 } Test;
 
-/* What a function tests; false if we do not know. */
-static bool
-describe_test(Oid function, Test *test)
+/* What the functions test. */
+static const struct
 {
-	char	   *name = OidIsValid(function) ? get_func_name(function) : NULL;
-	Oid		   *types;
-	int			nargs;
+	PGFunction	function;
+	Test		test;
+}			tests[] =
+{
+	{roaring64_contains, {TEST_CONTAINS}},
+	{roaring64_contains_element, {TEST_CONTAINS, .right = INT8OID}},
+	{roaring64_contains_range, {TEST_CONTAINS, .right = INT8RANGEOID}},
+	{roaring64_range_contains, {TEST_CONTAINS, .left = INT8RANGEOID}},
+	{roaring64_contained, {TEST_CONTAINED}},
+	{roaring64_element_contained, {TEST_CONTAINED, .left = INT8OID}},
+	{roaring64_range_contained, {TEST_CONTAINED, .left = INT8RANGEOID}},
+	{roaring64_contained_range, {TEST_CONTAINED, .right = INT8RANGEOID}},
+	{roaring64_overlaps, {TEST_OVERLAPS}},
+	{roaring64_overlaps_range, {TEST_OVERLAPS, .right = INT8RANGEOID}},
+	{roaring64_range_overlaps, {TEST_OVERLAPS, .left = INT8RANGEOID}}
+};
 
-	if (name == NULL)
+/* What a function tests; false if it is none of ours. */
+static bool
+describe_test(Oid function, List *args, Test *test)
+{
+	PGFunction	called = roaring64_c_function(function);
+
+	if (list_length(args) != 2)
 		return false;
-	if (roaring64_has_verb(name, "contains"))
-		test->kind = TEST_CONTAINS;
-	else if (roaring64_has_verb(name, "contained"))
-		test->kind = TEST_CONTAINED;
-	else if (roaring64_has_verb(name, "overlaps"))
-		test->kind = TEST_OVERLAPS;
-	else
-		return false;
-	(void) get_func_signature(function, &types, &nargs);
-	if (nargs != 2)
-		return false;
-	test->function = function;
-	test->left = types[0];
-	test->right = types[1];
-	test->set = (types[0] == INT8OID || types[0] == INT8RANGEOID) ?
-		types[1] : types[0];
-	return true;
+	for (int i = 0; i < lengthof(tests); i++)
+	{
+		if (tests[i].function != called)
+			continue;
+		*test = tests[i].test;
+		test->function = function;
+		if (!OidIsValid(test->left))
+			test->left = test->set = getBaseType(exprType(linitial(args)));
+		if (!OidIsValid(test->right))
+			test->right = test->set = getBaseType(exprType(lsecond(args)));
+		return true;
+	}
+	return false;
 }
 
 /* The same test with its arguments exchanged. */
@@ -133,7 +145,7 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 		return default_selectivity(test);
 	if (test->right == INT8OID)
 		return frequency;
-	n = roaring64_expected_cardinality(root, other, test->set);
+	n = roaring64_expected_cardinality(root, other, test->set, HUGE_VAL);
 	if (n < 0)
 		return default_selectivity(test);
 	switch (test->kind)
@@ -315,23 +327,32 @@ look_through_cast(PlannerInfo *root, VariableStatData *vardata)
 	examine_variable(root, linitial(cast->args), 0, vardata);
 }
 
+/* The share of the values of a column that are in a set that is not known. */
+static double
+share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set,
+				Oid set_type)
+{
+	double		distinct = distinct_values(vardata);
+	double		n = roaring64_expected_cardinality(root, set, set_type,
+												   distinct);
+
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	return Min(n / distinct, 1);
+}
+
 /* A column of bigint, on the left, that is looked up in a set. */
 static double
 element_selectivity(PlannerInfo *root, const Test *test,
 					VariableStatData *vardata, Node *other)
 {
 	r64_set		set;
-	double		n;
 
 	look_through_cast(root, vardata);
-
 	if (roaring64_constant_set(root, other, test->set, &set))
 		return share_in_set(vardata, test->function, &set);
-	n = roaring64_expected_cardinality(root, other, test->set);
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
 	return (1 - null_fraction(vardata)) *
-		Min(n / distinct_values(vardata), 1);
+		share_looked_up(root, vardata, other, test->set);
 }
 
 /* The estimator for a restriction, by function. */
@@ -345,7 +366,7 @@ restriction_selectivity(PlannerInfo *root, Oid function, List *args,
 	bool		varonleft;
 	Selectivity selectivity;
 
-	if (!describe_test(function, &test) || list_length(args) != 2)
+	if (!describe_test(function, args, &test))
 		return DEFAULT_CONTAIN_SEL;
 	if (!get_restriction_variable(root, args, varRelid,
 								  &vardata, &other, &varonleft))
@@ -439,14 +460,9 @@ static double
 element_join_selectivity(PlannerInfo *root, const Test *test,
 						 VariableStatData *set, VariableStatData *element)
 {
-	double		n = roaring64_expected_cardinality(root, set->var, test->set);
-	double		nonnull;
-
 	look_through_cast(root, element);
-	nonnull = (1 - null_fraction(set)) * (1 - null_fraction(element));
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
-	return nonnull * Min(n / distinct_values(element), 1);
+	return (1 - null_fraction(set)) * (1 - null_fraction(element)) *
+		share_looked_up(root, element, set->var, test->set);
 }
 
 /* The estimator for a join, by function. */
@@ -460,8 +476,7 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	bool		reversed;
 	Selectivity selectivity;
 
-	if (!describe_test(function, &test) || list_length(args) != 2 ||
-		sjinfo == NULL)
+	if (!describe_test(function, args, &test) || sjinfo == NULL)
 		return DEFAULT_CONTAIN_SEL;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
 	if (test.left == test.set && test.right == test.set)
@@ -487,14 +502,26 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/* See planner.h. */
-bool
-roaring64_support_selectivity(SupportRequestSelectivity *request)
+/*
+ * roaring64_test_support(internal) returns internal: for the functions behind
+ * the operators that test sets, what those have by operator classes and, if
+ * they are @>, <@ and &&, by the estimators below.
+ */
+PG_FUNCTION_INFO_V1(roaring64_test_support);
+Datum
+roaring64_test_support(PG_FUNCTION_ARGS)
 {
+	Node	   *node = (Node *) PG_GETARG_POINTER(0);
+	SupportRequestSelectivity *request;
 	Test		test;
 
-	if (!describe_test(request->funcid, &test))
-		return false;
+	if (IsA(node, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
+	if (!IsA(node, SupportRequestSelectivity))
+		PG_RETURN_POINTER(NULL);
+	request = (SupportRequestSelectivity *) node;
+	if (!describe_test(request->funcid, request->args, &test))
+		PG_RETURN_POINTER(NULL);
 	if (request->is_join)
 		request->selectivity = join_selectivity(request->root, request->funcid,
 												request->args,
@@ -505,7 +532,7 @@ roaring64_support_selectivity(SupportRequestSelectivity *request)
 													   request->funcid,
 													   request->args,
 													   request->varRelid);
-	return true;
+	PG_RETURN_POINTER(request);
 }
 
 /*

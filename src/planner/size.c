@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 
 #include "planner/planner.h"
@@ -22,9 +24,6 @@
 
 /* Pieces of a constant set to count before the rest is guessed. */
 #define MAX_PIECES		4096
-
-/* The elements of an unknown array, as the planner takes it. */
-#define PLANNED_KEYS	10
 
 /* Bytes of a set that are read while a simple operator runs. */
 #define BYTES_PER_OPERATOR	32
@@ -54,9 +53,9 @@ share_up_to(r64_set *set, int64 v)
 		(double) r64_cardinality(set);
 }
 
-/* How many runs of consecutive elements a set has, or about. */
-static double
-count_runs(r64_set *set)
+/* See planner.h. */
+double
+roaring64_count_runs(r64_set *set)
 {
 	int64		from = PG_INT64_MIN;
 	int64		first;
@@ -99,168 +98,177 @@ count_chunks(r64_set *set, int32 bits)
 	return n;
 }
 
-/* The rows of roaring64_elements; -1 if unknown. */
-static double
-rows_of_elements(PlannerInfo *root, List *args, Oid set_type, bool has_range)
+/*
+ * The arguments of a function that is asked for its rows, and the type of the
+ * set, which is the first; NIL if it is asked for something else.
+ */
+static List *
+row_arguments(SupportRequestRows *request, Oid *set_type)
 {
-	double		n = roaring64_expected_cardinality(root, linitial(args),
-												   set_type);
+	List	   *args;
+
+	if (!IsA(request, SupportRequestRows) || !IsA(request->node, FuncExpr))
+		return NIL;
+	args = ((FuncExpr *) request->node)->args;
+	*set_type = getBaseType(exprType(linitial(args)));
+	return args;
+}
+
+/* The answer, if the rows are known. */
+static Datum
+answer_rows(SupportRequestRows *request, double rows)
+{
+	request->rows = rows;
+	return PointerGetDatum(rows < 0 ? NULL : request);
+}
+
+/*
+ * roaring64_elements_support(internal) returns internal: rows of the elements
+ * of a set, or of those in a range.
+ */
+PG_FUNCTION_INFO_V1(roaring64_elements_support);
+Datum
+roaring64_elements_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
+	Oid			type;
+	List	   *args = row_arguments(request, &type);
 	Const	   *range;
 	r64_set		set;
 	int64		lo;
 	int64		hi;
+	double		n;
 
-	if (!has_range)
-		return n;
-	range = constant_argument(root, args, 1, INT8RANGEOID);
+	if (args == NIL)
+		PG_RETURN_POINTER(NULL);
+	n = roaring64_expected_cardinality(request->root, linitial(args), type,
+									   HUGE_VAL);
+	if (exprType(lsecond(args)) != INT8RANGEOID)
+		return answer_rows(request, n);
+	range = constant_argument(request->root, args, 1, INT8RANGEOID);
 	if (range == NULL)
-		return -1;
+		PG_RETURN_POINTER(NULL);
 	if (!roaring64_datum_bounds(range->constvalue, &lo, &hi))
-		return 0;
-	if (roaring64_constant_set(root, linitial(args), set_type, &set))
-		return (double) r64_count_range(&set, lo, hi);
-	return n < 0 ? -1 : Min(n, roaring64_width(lo, hi));
+		return answer_rows(request, 0);
+	if (roaring64_constant_set(request->root, linitial(args), type, &set))
+		return answer_rows(request, (double) r64_count_range(&set, lo, hi));
+	return answer_rows(request,
+					   n < 0 ? -1 : Min(n, roaring64_width(lo, hi)));
 }
 
-/* The rows of roaring64_split; -1 if unknown. */
-static double
-rows_of_split(PlannerInfo *root, List *args, Oid set_type)
+/*
+ * roaring64_split_support(internal) returns internal: chunks of a set.
+ */
+PG_FUNCTION_INFO_V1(roaring64_split_support);
+Datum
+roaring64_split_support(PG_FUNCTION_ARGS)
 {
-	Const	   *bits = constant_argument(root, args, 1, INT4OID);
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
+	Oid			type;
+	List	   *args = row_arguments(request, &type);
+	Const	   *bits;
 	r64_set		set;
 
-	if (bits != NULL &&
-		roaring64_constant_set(root, linitial(args), set_type, &set))
-		return count_chunks(&set, DatumGetInt32(bits->constvalue));
-	return -1;
+	if (args == NIL)
+		PG_RETURN_POINTER(NULL);
+	bits = constant_argument(request->root, args, 1, INT4OID);
+	if (bits == NULL ||
+		!roaring64_constant_set(request->root, linitial(args), type, &set))
+		PG_RETURN_POINTER(NULL);
+	return answer_rows(request,
+					   count_chunks(&set, DatumGetInt32(bits->constvalue)));
 }
 
-/* The rows of roaring64_histogram; -1 if unknown. */
-static double
-rows_of_histogram(PlannerInfo *root, List *args, Oid set_type)
+/*
+ * roaring64_ranges_support(internal) returns internal: runs of a set; of one
+ * that is not known, as many as elements.
+ */
+PG_FUNCTION_INFO_V1(roaring64_ranges_support);
+Datum
+roaring64_ranges_support(PG_FUNCTION_ARGS)
 {
-	Const	   *bars = constant_argument(root, args, 1, INT4OID);
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
+	Oid			type;
+	List	   *args = row_arguments(request, &type);
+	r64_set		set;
+
+	if (args == NIL)
+		PG_RETURN_POINTER(NULL);
+	if (roaring64_constant_set(request->root, linitial(args), type, &set))
+		return answer_rows(request, roaring64_count_runs(&set));
+	return answer_rows(request,
+					   roaring64_expected_cardinality(request->root,
+													  linitial(args), type,
+													  HUGE_VAL));
+}
+
+/*
+ * roaring64_histogram_support(internal) returns internal: bars of a histogram.
+ */
+PG_FUNCTION_INFO_V1(roaring64_histogram_support);
+Datum
+roaring64_histogram_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
+	Oid			type;
+	List	   *args = row_arguments(request, &type);
+	Const	   *bars;
 	r64_set		set;
 	int64		lo;
 	int64		hi;
+	double		n;
 
+	if (args == NIL)
+		PG_RETURN_POINTER(NULL);
+	bars = constant_argument(request->root, args, 1, INT4OID);
 	if (bars == NULL)
-		return -1;
-	if (!roaring64_constant_set(root, linitial(args), set_type, &set))
-		return DatumGetInt32(bars->constvalue);
+		PG_RETURN_POINTER(NULL);
+	n = DatumGetInt32(bars->constvalue);
+	if (!roaring64_constant_set(request->root, linitial(args), type, &set))
+		return answer_rows(request, n);
 	if (!r64_min(&set, &lo) || !r64_max(&set, &hi))
-		return 0;
-	return Min(DatumGetInt32(bars->constvalue), roaring64_width(lo, hi));
-}
-
-/* See planner.h. */
-bool
-roaring64_support_rows(SupportRequestRows *request)
-{
-	char	   *name = get_func_name(request->funcid);
-	PlannerInfo *root = request->root;
-	Oid		   *types;
-	int			ntypes;
-	List	   *args;
-	double		rows = -1;
-	r64_set		set;
-
-	if (name == NULL || !IsA(request->node, FuncExpr))
-		return false;
-	args = ((FuncExpr *) request->node)->args;
-	(void) get_func_signature(request->funcid, &types, &ntypes);
-	if (ntypes < 1 || args == NIL)
-		return false;
-
-	if (strcmp(name, "roaring64_elements") == 0)
-		rows = rows_of_elements(root, args, types[0], false);
-	else if (strcmp(name, "roaring64_elements_range") == 0)
-		rows = rows_of_elements(root, args, types[0], true);
-	else if (strcmp(name, "roaring64_split") == 0)
-		rows = rows_of_split(root, args, types[0]);
-	else if (strcmp(name, "roaring64_histogram") == 0)
-		rows = rows_of_histogram(root, args, types[0]);
-	else if (strcmp(name, "roaring64_ranges") == 0)
-		rows = roaring64_constant_set(root, linitial(args), types[0], &set) ?
-			count_runs(&set) :
-			roaring64_expected_cardinality(root, linitial(args), types[0]);
-	if (rows < 0)
-		return false;
-	request->rows = rows;
-	return true;
+		return answer_rows(request, 0);
+	return answer_rows(request, Min(n, roaring64_width(lo, hi)));
 }
 
 /*
- * The bytes of constant sets that a function reads whole, whatever its other
- * argument is; 0 if it does not.
+ * roaring64_setop_support(internal) returns internal: what a set operation
+ * costs for the bytes of constant sets that it reads whole, whatever its other
+ * argument is.  Of the right side of a difference it reads only what the two
+ * may share.  And whether it can change a variable in place.
  */
-static double
-constant_bytes(const char *name, PlannerInfo *root, List *args,
-			   const Oid *types, int ntypes)
+PG_FUNCTION_INFO_V1(roaring64_setop_support);
+Datum
+roaring64_setop_support(PG_FUNCTION_ARGS)
 {
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	Node	   *in_place = roaring64_support_in_place((Node *) request);
+	PGFunction	called;
+	List	   *args = NIL;
+	Oid			function;
 	double		bytes = 0;
-	r64_set		set;
-	int			nread = 0;
+	ListCell   *cell;
 
-	if (roaring64_has_verb(name, "or") ||
-		roaring64_has_verb(name, "xor"))
-		nread = ntypes;
-	else if (roaring64_has_verb(name, "andnot"))
-		nread = 1;				/* of the other one what they may share */
-	for (int i = 0; i < nread && i < list_length(args); i++)
-		if (types[i] != INT8OID && types[i] != INT8RANGEOID &&
-			roaring64_constant_set(root, list_nth(args, i), types[i], &set))
+	if (IsA(request, SupportRequestCost) && request->node != NULL)
+		args = roaring64_call(request->node, &function);
+	if (args == NIL)
+		PG_RETURN_POINTER(in_place);
+	called = roaring64_c_function(request->funcid);
+	foreach(cell, args)
+	{
+		Node	   *arg = (Node *) lfirst(cell);
+		r64_set		set;
+
+		if (roaring64_constant_set(request->root, arg,
+								   getBaseType(exprType(arg)), &set))
 			bytes += (double) set.size;
-	return bytes;
-}
-
-/*
- * What the keys of an index scan cost that the planner does not know of: for
- * each a descent that ends on another page of the table.
- */
-static double
-cost_of_keys(PlannerInfo *root, List *args, Oid set_type)
-{
-	double		n = roaring64_expected_cardinality(root, linitial(args),
-												   set_type);
-
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
-	return Max(n - PLANNED_KEYS, 0) *
-		(random_page_cost + cpu_index_tuple_cost + cpu_tuple_cost);
-}
-
-/* See planner.h. */
-bool
-roaring64_support_cost(SupportRequestCost *request)
-{
-	char	   *name = get_func_name(request->funcid);
-	List	   *args;
-	Oid		   *types;
-	int			ntypes;
-	double		extra;
-
-	if (name == NULL || request->node == NULL)
-		return false;
-	if (IsA(request->node, FuncExpr))
-		args = ((FuncExpr *) request->node)->args;
-	else if (IsA(request->node, OpExpr))
-		args = ((OpExpr *) request->node)->args;
-	else
-		return false;
-	(void) get_func_signature(request->funcid, &types, &ntypes);
-	if (ntypes < 1 || args == NIL)
-		return false;
-
-	if (strcmp(name, "roaring64_index_keys") == 0)
-		extra = cost_of_keys(request->root, args, types[0]);
-	else
-		extra = constant_bytes(name, request->root, args, types, ntypes) /
-			BYTES_PER_OPERATOR * cpu_operator_cost;
-	if (extra <= 0)
-		return false;
+		if (called == roaring64_andnot || called == roaring64_andnot_element)
+			break;
+	}
+	if (bytes == 0)
+		PG_RETURN_POINTER(NULL);
 	request->startup = 0;
-	request->per_tuple = extra + roaring64_function_cost(request->funcid) *
-		cpu_operator_cost;
-	return true;
+	request->per_tuple = cpu_operator_cost *
+		(bytes / BYTES_PER_OPERATOR + roaring64_function_cost(request->funcid));
+	PG_RETURN_POINTER(request);
 }

@@ -112,11 +112,11 @@ extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   Oid set_type, r64_set *set);
 
 /*
- * setstats.c: how many elements an expression of type set_type has: those of a
- * constant, the average of a column, or what a subquery collects; -1 if
- * unknown.  root may be NULL.
+ * setstats.c: how many elements an expression of type set_type has, but no more
+ * than most: those of a constant, the average of a column; -1 if unknown.  root
+ * may be NULL.
  */
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
-											 Oid set_type);
+											 Oid set_type, double most);
 
 #endif							/* ROARING64_STATISTICS_H */
