@@ -89,33 +89,12 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_cardinality_support(internal) IS
 'planner support: number of elements';
 
-CREATE FUNCTION roaring64_elements_support(internal)
+CREATE FUNCTION roaring64_rows_support(internal)
 RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_elements_support'
+AS 'MODULE_PATHNAME', 'roaring64_rows_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_elements_support(internal) IS
+COMMENT ON FUNCTION roaring64_rows_support(internal) IS
 'planner support: rows of elements';
-
-CREATE FUNCTION roaring64_ranges_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_ranges_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_ranges_support(internal) IS
-'planner support: rows of ranges';
-
-CREATE FUNCTION roaring64_split_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_split_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_split_support(internal) IS
-'planner support: rows of chunks';
-
-CREATE FUNCTION roaring64_histogram_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_histogram_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_histogram_support(internal) IS
-'planner support: rows of histograms';
 
 CREATE TYPE roaring64 (
 	INPUT = roaring64_in,

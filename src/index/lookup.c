@@ -64,7 +64,9 @@
 typedef struct LookupState
 {
 	CustomScanState css;		/* must be first */
-	LookupPlan	plan;
+	double		descent_cost;	/* from the plan: see lookup.h */
+	double		table_cost;
+	bool		ascending;
 	ExprState  *id;
 	ExprState  *set_value;
 	ExprState  *condition;
@@ -77,7 +79,6 @@ typedef struct LookupState
 	bool		begun;
 	bool		done;			/* there is no element left */
 	bool		in_step;
-	bool		ascending;
 	r64_set		set;
 	int64		limit;			/* last element of the set */
 	int64		from;			/* first value that we have not come to */
@@ -92,10 +93,6 @@ typedef struct LookupState
 	uint64		gap;			/* those since the last that is */
 	BlockNumber page;			/* of the table, where we are */
 	double		cost;
-
-	/* all scans, for EXPLAIN */
-	uint64		searches;
-	uint64		turns;			/* scans that turned to the table */
 } LookupState;
 
 /* Evaluates the set.  Returns false if it is NULL. */
@@ -124,7 +121,6 @@ begin_lookup(LookupState *state)
 {
 	state->begun = true;
 	state->in_step = false;
-	state->ascending = !ScanDirectionIsBackward(state->plan.order);
 	state->done = !open_set(state) ||
 		!(state->ascending ? r64_max(&state->set, &state->limit) :
 		  r64_min(&state->set, &state->limit));
@@ -193,8 +189,8 @@ begin_step(LookupState *state)
 	state->passed = 0;
 	state->gap = 0;
 	state->in_step = true;
-	state->searches++;
-	state->cost += state->plan.descent_cost;
+	state->cost += state->descent_cost;
+	InstrCountTuples2(state, 1);
 	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
 				Int64GetDatum(Min(state->start, state->end)));
 	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
@@ -266,8 +262,7 @@ is_element(LookupState *state, int64 id)
 static bool
 is_costly(const LookupState *state)
 {
-	return state->cost > state->plan.table_cost &&
-		ScanDirectionIsNoMovement(state->plan.order);
+	return state->cost > state->table_cost;
 }
 
 /* The next row by the index; false if there is none, or to read the table. */
@@ -335,7 +330,7 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 		state->table =
 			roaring64_table_beginscan(state->css.ss.ss_currentRelation,
 									  state->css.ss.ps.state->es_snapshot);
-		state->turns++;
+		InstrCountFiltered2(state, 1);
 	}
 	while (table_scan_getnextslot(state->table, ForwardScanDirection, slot))
 	{
@@ -353,12 +348,18 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 	return false;
 }
 
+static int64
+blocks_read(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
 static TupleTableSlot *
 next_row(ScanState *ss)
 {
 	LookupState *state = (LookupState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	int64		read = pgBufferUsage.shared_blks_read;
+	int64		read = blocks_read();
 	bool		found = false;
 
 	if (!state->begun)
@@ -367,7 +368,7 @@ next_row(ScanState *ss)
 	{
 		found = walk_to_row(state, slot);
 		state->cost += random_page_cost *
-			(double) (pgBufferUsage.shared_blks_read - read);
+			(double) (blocks_read() - read);
 	}
 	if (!found && !state->done)
 		found = read_to_row(state, slot);
@@ -400,29 +401,33 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	LookupState *state = (LookupState *) node;
 	ScanState  *ss = &node->ss;
 	Relation	relation = ss->ss_currentRelation;
-	Scan	   *plan = (Scan *) ss->ps.plan;
+	CustomScan *plan = (CustomScan *) ss->ps.plan;
+	Oid			index = (Oid) intVal(linitial(plan->custom_private));
 
 	/*
 	 * The server takes the rows of such scans for virtual tuples; ours are
-	 * those of the table.
+	 * those of the table.  So all expressions are made again, and the
+	 * subqueries in them are listed again.
 	 */
+	ss->ps.subPlan = NIL;
 	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
 							 table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(ss);
-	ss->ps.subPlan = NIL;
-	ss->ps.qual = ExecInitQual(plan->plan.qual, &ss->ps);
-	state->id = ExecInitExpr((Expr *) state->plan.id, &ss->ps);
-	state->set_value = ExecInitExpr((Expr *) state->plan.set, &ss->ps);
-	state->condition = ExecInitExpr((Expr *) state->plan.condition, &ss->ps);
+	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
+	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
+	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
+	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
+	state->ascending = intVal(lsecond(plan->custom_private)) == 0;
+	state->descent_cost = floatVal(lthird(plan->custom_private));
+	state->table_cost = floatVal(lfourth(plan->custom_private));
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "roaring64 lookup",
 										   ALLOCSET_DEFAULT_SIZES);
-	state->index = index_open(state->plan.index,
-							  exec_rt_fetch(plan->scanrelid,
-											estate)->rellockmode);
+	state->index = index_open(index, exec_rt_fetch(plan->scan.scanrelid,
+												   estate)->rellockmode);
 	state->walk = roaring64_index_beginscan(relation, state->index,
 											estate->es_snapshot, 2);
 	/* ids are read from the index */
@@ -462,74 +467,53 @@ end_scan(CustomScanState *node)
 static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	LookupState *state = (LookupState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	Instrumentation *counted = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
-												   node->ss.ps.plan, ancestors);
-	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
+												   (Plan *) plan, ancestors);
 
-	ExplainPropertyText("Index Name", get_rel_name(state->plan.index), es);
+	ExplainPropertyText("Index Name",
+						get_rel_name((Oid) intVal(linitial(plan->custom_private))),
+						es);
 	ExplainPropertyText("Index Cond",
-						deparse_expression(state->plan.condition, context,
-										   prefix, false), es);
-	if (!es->analyze)
+						deparse_expression(lthird(plan->custom_exprs), context,
+										   es->verbose, false), es);
+	if (!es->analyze || counted == NULL)
 		return;
-	ExplainPropertyInteger("Index Searches", NULL, (int64) state->searches,
+	/* these are counters that the server adds up over parallel workers */
+	ExplainPropertyInteger("Index Searches", NULL, (int64) counted->ntuples2,
 						   es);
-	if (state->turns > 0)
-		ExplainPropertyInteger("Table Scans", NULL, (int64) state->turns, es);
-}
-
-static Node *create_state(CustomScan *scan);
-
-static const CustomScanMethods scan_methods = {
-	.CustomName = "Roaring64 Lookup",
-	.CreateCustomScanState = create_state
-};
-
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Roaring64 Lookup",
-	.BeginCustomScan = begin_scan,
-	.ExecCustomScan = exec_lookup,
-	.EndCustomScan = end_scan,
-	.ReScanCustomScan = rescan,
-	.ExplainCustomScan = explain_scan
-};
-
-/* See lookup.h. */
-void
-roaring64_store_lookup(CustomScan *scan, const LookupPlan *plan)
-{
-	scan->methods = &scan_methods;
-	scan->custom_exprs = list_make3(plan->id, plan->set, plan->condition);
-	scan->custom_private =
-		list_make4(makeInteger((int) plan->index),
-				   makeInteger((int) plan->order),
-				   makeFloat(psprintf("%.17e", plan->descent_cost)),
-				   makeFloat(psprintf("%.17e", plan->table_cost)));
+	if (counted->nfiltered2 > 0)
+		ExplainPropertyInteger("Table Scans", NULL,
+							   (int64) counted->nfiltered2, es);
 }
 
 static Node *
 create_state(CustomScan *scan)
 {
+	static const CustomExecMethods methods = {
+		.CustomName = "Roaring64 Lookup",
+		.BeginCustomScan = begin_scan,
+		.ExecCustomScan = exec_lookup,
+		.EndCustomScan = end_scan,
+		.ReScanCustomScan = rescan,
+		.ExplainCustomScan = explain_scan
+	};
 	LookupState *state = (LookupState *) newNode(sizeof(LookupState),
 												 T_CustomScanState);
 
-	state->css.methods = &exec_methods;
-	state->plan = (LookupPlan) {
-		.id = linitial(scan->custom_exprs),
-		.set = lsecond(scan->custom_exprs),
-		.condition = lthird(scan->custom_exprs),
-		.index = (Oid) intVal(linitial(scan->custom_private)),
-		.order = (ScanDirection) intVal(lsecond(scan->custom_private)),
-		.descent_cost = floatVal(lthird(scan->custom_private)),
-		.table_cost = floatVal(lfourth(scan->custom_private))
-	};
+	state->css.methods = &methods;
 	return (Node *) state;
 }
+
+const CustomScanMethods roaring64_lookup_methods = {
+	.CustomName = "Roaring64 Lookup",
+	.CreateCustomScanState = create_state
+};
 
 /* See lookup.h. */
 void
 roaring64_register_lookup(void)
 {
-	RegisterCustomScanMethods(&scan_methods);
+	RegisterCustomScanMethods(&roaring64_lookup_methods);
 }

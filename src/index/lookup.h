@@ -12,8 +12,7 @@
 
 #include "postgres.h"
 
-#include "access/sdir.h"
-#include "nodes/plannodes.h"
+#include "planner/server.h"
 
 /*
  * What it costs to come to another page of the table; it is a share of what is
@@ -21,19 +20,16 @@
  */
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
-/* What a plan of this scan says, besides what every plan of a scan does. */
-typedef struct LookupPlan
-{
-	Node	   *id;				/* what is indexed, by its first column */
-	Node	   *set;			/* what it is looked up in */
-	Node	   *condition;		/* the test of the two */
-	Oid			index;
-	ScanDirection order;		/* of the rows, by id; or no movement */
-	double		descent_cost;	/* of one search in the index */
-	double		table_cost;		/* of reading the whole table instead */
-} LookupPlan;
-
-extern void roaring64_store_lookup(CustomScan *scan, const LookupPlan *plan);
+/*
+ * A plan of this scan has, besides what every plan of a scan has,
+ *
+ *	custom_exprs	what is indexed, by its first column; the set that it is
+ *					looked up in; the test of the two
+ *	custom_private	OID of the index; whether the rows are to come in
+ *					descending order, 1 or 0; the costs of a search in the
+ *					index, and of reading the whole table instead
+ */
+extern const CustomScanMethods roaring64_lookup_methods;
 
 /* What copies and reads such plans; once, when the library is loaded. */
 extern void roaring64_register_lookup(void);

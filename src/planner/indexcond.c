@@ -14,8 +14,8 @@
  *	- as id = ANY ('{...}'), if the set is known and has few elements;
  *
  *	- as id >= smallest AND id <= largest, whose rows are tested as before
- *	  unless the set fills that span.  This is what a BRIN index can do, and a
- *	  btree within OR or if the id is not its first column.
+ *	  unless the set fills that span.  If the set is not known, only by a BRIN
+ *	  index, or by a btree if the id is not its first column.
  *
  * Which of them is used is for the planner to decide, by cost.
  *
@@ -171,25 +171,6 @@ roaring64_lookup_argument(Oid function)
 		called == roaring64_element_contained ? 1 : -1;
 }
 
-/*
- * Whether a node is a clause of a relation by itself, and not an arm of an OR.
- */
-static bool
-is_whole_clause(RelOptInfo *rel, Node *node)
-{
-	List	   *lists[] = {rel->baserestrictinfo, rel->joininfo};
-
-	for (int i = 0; i < lengthof(lists); i++)
-	{
-		ListCell   *cell;
-
-		foreach(cell, lists[i])
-			if ((Node *) lfirst_node(RestrictInfo, cell)->clause == node)
-				return true;
-	}
-	return false;
-}
-
 /* The condition for "id <@ set" and an index on id. */
 static List *
 lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set,
@@ -206,9 +187,8 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set,
 		return NIL;
 	if (roaring64_constant_set(NULL, set, set_type, &constant))
 		return constant_condition(request, id, &constant);
-	/* of its span nothing is known, so where a lookup can be that is better */
-	if (index->relam == BTREE_AM_OID && request->indexcol == 0 &&
-		is_whole_clause(index->rel, request->node))
+	/* of its span nothing is known, so it is hardly worth a whole index */
+	if (index->relam == BTREE_AM_OID && request->indexcol == 0)
 		return NIL;
 	return variable_condition(request, id, set, set_type);
 }

@@ -80,6 +80,7 @@ typedef struct LookupCost
 	double		searches;
 	double		descent_cost;
 	double		table_cost;		/* of reading the table instead */
+	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
 	double		cpu_cost;		/* of the index, found by the estimate */
 } LookupCost;
@@ -144,30 +145,34 @@ static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *tlist, List *clauses, List *custom_plans)
 {
-	LookupPlan	plan = *(LookupPlan *) linitial(path->custom_private);
+	Node	   *condition = linitial(path->custom_private);
+	List	   *private = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
 	IndexOptInfo *index = NULL;
 	RestrictInfo *test = NULL;
+	Node	   *id;
+	Node	   *set;
 	ListCell   *cell;
 
 	foreach(cell, rel->indexlist)
-		if (((IndexOptInfo *) lfirst(cell))->indexoid == plan.index)
+		if (((IndexOptInfo *) lfirst(cell))->indexoid ==
+			(Oid) intVal(linitial(private)))
 			index = (IndexOptInfo *) lfirst(cell);
 	if (index == NULL)
-		elog(ERROR, "index %u is not of the table", plan.index);
+		elog(ERROR, "the index is not of the table");
 	foreach(cell, clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
 
-		if (!match_lookup(root, index, clause, &plan.id, &plan.set))
+		if (!match_lookup(root, index, clause, &id, &set))
 			continue;
 		test = clause;
-		if ((Node *) clause->clause == plan.condition)
+		scan->custom_exprs = list_make3(id, set, test->clause);
+		if ((Node *) clause->clause == condition)
 			break;
 	}
 	if (test == NULL)
 		elog(ERROR, "no test of a set is left");
-	plan.condition = (Node *) test->clause;
 
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual =
@@ -175,7 +180,8 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 							   false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	roaring64_store_lookup(scan, &plan);
+	scan->custom_private = private;
+	scan->methods = &roaring64_lookup_methods;
 	return &scan->scan.plan;
 }
 
@@ -184,26 +190,35 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_lookup
 };
 
+static Node *
+make_cost(double cost)
+{
+	return (Node *) makeFloat(psprintf("%.17e", cost));
+}
+
 /* Offers the planner a lookup whose rows come in some order, or in any. */
 static void
 add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
-				ScanDirection order, List *pathkeys, double loop_count)
+				bool descending, List *pathkeys, double loop_count)
 {
 	IndexPath  *path = &cost->path;
 	RelOptInfo *rel = path->path.parent;
 	CustomPath *custom = makeNode(CustomPath);
-	LookupPlan *plan = palloc0(sizeof(LookupPlan));
+	bool		can_turn = cost->can_turn && pathkeys == NIL;
 
 	cost_index(path, root, loop_count, false);
-	plan->index = cost->index.indexoid;
-	plan->order = order;
-	plan->condition = (Node *) test->clause;
-	plan->descent_cost = cost->descent_cost;
-	plan->table_cost = cost->table_cost;
 	custom->path = path->path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
 	custom->path.pathkeys = pathkeys;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_private =
+		list_make2(test->clause,
+				   list_make4(makeInteger((int) cost->index.indexoid),
+							  makeInteger(descending),
+							  make_cost(cost->descent_cost),
+							  make_cost(can_turn ? cost->table_cost : 1e300)));
+	custom->methods = &path_methods;
 
 	/*
 	 * Random access is charged as if the table were not in memory.  A lookup
@@ -211,12 +226,10 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	 * more than that, except for work that can be foreseen.  Of a set that is
 	 * not known it is taken to cost half, as it can save nearly all of it.
 	 */
-	if (!enable_seqscan)
-		plan->table_cost = 1e300;
-	else if (ScanDirectionIsNoMovement(order) &&
-			 (!cost->is_known ||
-			  cost->cpu_cost + path->path.rows * cpu_tuple_cost <
-			  plan->table_cost))
+	if (can_turn &&
+		(!cost->is_known ||
+		 cost->cpu_cost + path->path.rows * cpu_tuple_cost <
+		 cost->table_cost))
 	{
 		Path		table = {.parent = rel,.pathtarget = rel->reltarget};
 
@@ -228,9 +241,6 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 		custom->path.startup_cost = Min(custom->path.startup_cost,
 										custom->path.total_cost);
 	}
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_private = list_make1(plan);
-	custom->methods = &path_methods;
 	add_path(rel, (Path *) custom);
 }
 
@@ -243,7 +253,6 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	Relids		outer = rel->lateral_relids;
 	double		loop_count = 1;
 	LookupCost	cost = {.index = *index};
-	ScanDirection directions[] = {ForwardScanDirection, BackwardScanDirection};
 
 	if (is_join)
 		outer = bms_del_member(bms_union(outer, test->clause_relids),
@@ -273,22 +282,27 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
 	cost.table_cost = rel->pages * seq_page_cost +
 		rel->tuples * (cpu_tuple_cost + 10 * cpu_operator_cost);
+
+	/*
+	 * An expression can fail for rows that the index has none of, so it is
+	 * never computed for them.
+	 */
+	cost.can_turn = enable_seqscan &&
+		(index->indexprs == NIL || index->indpred == NIL);
 	count_searches(root, set, getBaseType(exprType(set)), &cost);
 
-	add_lookup_path(root, &cost, test, NoMovementScanDirection, NIL,
-					loop_count);
-	for (int i = 0; i < lengthof(directions); i++)
+	add_lookup_path(root, &cost, test, false, NIL, loop_count);
+	for (int descending = 0; descending <= 1; descending++)
 	{
-		bool		up = ScanDirectionIsForward(directions[i]) !=
-			index->reverse_sort[0];
 		List	   *pathkeys;
 
-		pathkeys = build_index_pathkeys(root, index, directions[i]);
+		pathkeys = build_index_pathkeys(root, index,
+										descending != index->reverse_sort[0] ?
+										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
 		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, test,
-							up ? ForwardScanDirection : BackwardScanDirection,
-							pathkeys, loop_count);
+			add_lookup_path(root, &cost, test, descending, pathkeys,
+							loop_count);
 	}
 }
 

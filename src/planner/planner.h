@@ -45,6 +45,10 @@ extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot_element(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_xor(PG_FUNCTION_ARGS);
+extern Datum roaring64_elements(PG_FUNCTION_ARGS);
+extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
+extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
+extern Datum roaring64_split(PG_FUNCTION_ARGS);
 
 /* call.c: the C function behind a function; NULL if that is none. */
 extern PGFunction roaring64_c_function(Oid function);

@@ -28,207 +28,108 @@
 /* Bytes of a set that are read while a simple operator runs. */
 #define BYTES_PER_OPERATOR	32
 
-/* The argument as a constant of some type; NULL if it is none. */
-static Const *
-constant_argument(PlannerInfo *root, List *args, int argno, Oid type)
-{
-	Node	   *node;
-
-	if (argno >= list_length(args))
-		return NULL;
-	node = list_nth(args, argno);
-	if (root != NULL)
-		node = estimate_expression_value(root, node);
-	if (!IsA(node, Const) || ((Const *) node)->constisnull ||
-		((Const *) node)->consttype != type)
-		return NULL;
-	return (Const *) node;
-}
-
-/* How many elements of the set are up to v, as the share of all. */
+/*
+ * In how many runs a set falls, or, if bits is not negative, in how many chunks
+ * of so many bits; about, if they are many.
+ */
 static double
-share_up_to(r64_set *set, int64 v)
+count_pieces(r64_set *set, int bits)
 {
-	return (double) r64_count_range(set, PG_INT64_MIN, v) /
-		(double) r64_cardinality(set);
+	int64		from = PG_INT64_MIN;
+	int64		first;
+	int64		last = PG_INT64_MAX;
+	double		n = 0;
+
+	while (bits < 0 ? r64_next_run(set, from, PG_INT64_MAX, &first, &last) :
+		   r64_next(set, from, &first))
+	{
+		if (bits >= 0)
+			last = (int64) ((uint64) first | roaring64_low_bits(bits));
+		n++;
+		if (last == PG_INT64_MAX)
+			break;
+		if (n == MAX_PIECES)
+			return n * (double) r64_cardinality(set) /
+				(double) r64_count_range(set, PG_INT64_MIN, last);
+		from = last + 1;
+	}
+	return n;
 }
 
 /* See planner.h. */
 double
 roaring64_count_runs(r64_set *set)
 {
-	int64		from = PG_INT64_MIN;
-	int64		first;
-	int64		last;
-	double		n = 0;
-
-	while (r64_next_run(set, from, PG_INT64_MAX, &first, &last))
-	{
-		n++;
-		if (last == PG_INT64_MAX)
-			break;
-		if (n == MAX_PIECES)
-			return n / share_up_to(set, last);
-		from = last + 1;
-	}
-	return n;
-}
-
-/* In how many chunks of so many bits a set has elements, or about. */
-static double
-count_chunks(r64_set *set, int32 bits)
-{
-	int64		from = PG_INT64_MIN;
-	int64		found;
-	double		n = 0;
-
-	if (bits < 0 || bits > 63)
-		return 1;				/* an error when it is executed */
-	while (r64_next(set, from, &found))
-	{
-		int64		last = (int64) ((uint64) found | roaring64_low_bits(bits));
-
-		n++;
-		if (last == PG_INT64_MAX)
-			break;
-		if (n == MAX_PIECES)
-			return n / share_up_to(set, last);
-		from = last + 1;
-	}
-	return n;
+	return count_pieces(set, -1);
 }
 
 /*
- * The arguments of a function that is asked for its rows, and the type of the
- * set, which is the first; NIL if it is asked for something else.
+ * How many rows a function gives that has a set as its first argument; -1 if
+ * unknown.  second is its second argument, if that is a constant, or NULL.
  */
-static List *
-row_arguments(SupportRequestRows *request, Oid *set_type)
+static double
+count_rows(PlannerInfo *root, PGFunction called, Node *node, Const *second)
 {
+	Oid			type = getBaseType(exprType(node));
+	r64_set		set;
+	bool		is_known = roaring64_constant_set(root, node, type, &set);
+	double		n = is_known ? (double) r64_cardinality(&set) :
+		roaring64_expected_cardinality(root, node, type, HUGE_VAL);
+	int64		lo;
+	int64		hi;
+
+	if (called == roaring64_elements)
+		return n;
+	if (called == roaring64_ranges)
+		return is_known ? roaring64_count_runs(&set) : n;
+	if (second == NULL || second->constisnull)
+		return -1;
+	if (called == roaring64_elements_range)
+	{
+		if (!roaring64_datum_bounds(second->constvalue, &lo, &hi))
+			return 0;
+		return is_known ? (double) r64_count_range(&set, lo, hi) :
+			Min(n, roaring64_width(lo, hi));
+	}
+	if (called == roaring64_split)
+	{
+		int			bits = DatumGetInt32(second->constvalue);
+
+		/* it fails with other numbers when it is executed */
+		return is_known && bits >= 0 && bits <= 63 ?
+			count_pieces(&set, bits) : -1;
+	}
+	/* roaring64_histogram */
+	if (!is_known)
+		lo = PG_INT64_MIN, hi = PG_INT64_MAX;
+	else if (!r64_min(&set, &lo) || !r64_max(&set, &hi))
+		return 0;
+	return Min(DatumGetInt32(second->constvalue), roaring64_width(lo, hi));
+}
+
+/*
+ * roaring64_rows_support(internal) returns internal: rows of the functions
+ * that return the elements of a set, or parts of it.
+ */
+PG_FUNCTION_INFO_V1(roaring64_rows_support);
+Datum
+roaring64_rows_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
 	List	   *args;
+	Node	   *second = NULL;
 
 	if (!IsA(request, SupportRequestRows) || !IsA(request->node, FuncExpr))
-		return NIL;
+		PG_RETURN_POINTER(NULL);
 	args = ((FuncExpr *) request->node)->args;
-	*set_type = getBaseType(exprType(linitial(args)));
-	return args;
-}
-
-/* The answer, if the rows are known. */
-static Datum
-answer_rows(SupportRequestRows *request, double rows)
-{
-	request->rows = rows;
-	return PointerGetDatum(rows < 0 ? NULL : request);
-}
-
-/*
- * roaring64_elements_support(internal) returns internal: rows of the elements
- * of a set, or of those in a range.
- */
-PG_FUNCTION_INFO_V1(roaring64_elements_support);
-Datum
-roaring64_elements_support(PG_FUNCTION_ARGS)
-{
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	Oid			type;
-	List	   *args = row_arguments(request, &type);
-	Const	   *range;
-	r64_set		set;
-	int64		lo;
-	int64		hi;
-	double		n;
-
-	if (args == NIL)
-		PG_RETURN_POINTER(NULL);
-	n = roaring64_expected_cardinality(request->root, linitial(args), type,
-									   HUGE_VAL);
-	if (exprType(lsecond(args)) != INT8RANGEOID)
-		return answer_rows(request, n);
-	range = constant_argument(request->root, args, 1, INT8RANGEOID);
-	if (range == NULL)
-		PG_RETURN_POINTER(NULL);
-	if (!roaring64_datum_bounds(range->constvalue, &lo, &hi))
-		return answer_rows(request, 0);
-	if (roaring64_constant_set(request->root, linitial(args), type, &set))
-		return answer_rows(request, (double) r64_count_range(&set, lo, hi));
-	return answer_rows(request,
-					   n < 0 ? -1 : Min(n, roaring64_width(lo, hi)));
-}
-
-/*
- * roaring64_split_support(internal) returns internal: chunks of a set.
- */
-PG_FUNCTION_INFO_V1(roaring64_split_support);
-Datum
-roaring64_split_support(PG_FUNCTION_ARGS)
-{
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	Oid			type;
-	List	   *args = row_arguments(request, &type);
-	Const	   *bits;
-	r64_set		set;
-
-	if (args == NIL)
-		PG_RETURN_POINTER(NULL);
-	bits = constant_argument(request->root, args, 1, INT4OID);
-	if (bits == NULL ||
-		!roaring64_constant_set(request->root, linitial(args), type, &set))
-		PG_RETURN_POINTER(NULL);
-	return answer_rows(request,
-					   count_chunks(&set, DatumGetInt32(bits->constvalue)));
-}
-
-/*
- * roaring64_ranges_support(internal) returns internal: runs of a set; of one
- * that is not known, as many as elements.
- */
-PG_FUNCTION_INFO_V1(roaring64_ranges_support);
-Datum
-roaring64_ranges_support(PG_FUNCTION_ARGS)
-{
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	Oid			type;
-	List	   *args = row_arguments(request, &type);
-	r64_set		set;
-
-	if (args == NIL)
-		PG_RETURN_POINTER(NULL);
-	if (roaring64_constant_set(request->root, linitial(args), type, &set))
-		return answer_rows(request, roaring64_count_runs(&set));
-	return answer_rows(request,
-					   roaring64_expected_cardinality(request->root,
-													  linitial(args), type,
-													  HUGE_VAL));
-}
-
-/*
- * roaring64_histogram_support(internal) returns internal: bars of a histogram.
- */
-PG_FUNCTION_INFO_V1(roaring64_histogram_support);
-Datum
-roaring64_histogram_support(PG_FUNCTION_ARGS)
-{
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	Oid			type;
-	List	   *args = row_arguments(request, &type);
-	Const	   *bars;
-	r64_set		set;
-	int64		lo;
-	int64		hi;
-	double		n;
-
-	if (args == NIL)
-		PG_RETURN_POINTER(NULL);
-	bars = constant_argument(request->root, args, 1, INT4OID);
-	if (bars == NULL)
-		PG_RETURN_POINTER(NULL);
-	n = DatumGetInt32(bars->constvalue);
-	if (!roaring64_constant_set(request->root, linitial(args), type, &set))
-		return answer_rows(request, n);
-	if (!r64_min(&set, &lo) || !r64_max(&set, &hi))
-		return answer_rows(request, 0);
-	return answer_rows(request, Min(n, roaring64_width(lo, hi)));
+	if (list_length(args) > 1)
+		second = estimate_expression_value(request->root, lsecond(args));
+	request->rows = count_rows(request->root,
+							   roaring64_c_function(request->funcid),
+							   linitial(args),
+							   second != NULL && IsA(second, Const) ?
+							   (Const *) second : NULL);
+	PG_RETURN_POINTER(request->rows < 0 ? NULL : request);
 }
 
 /*

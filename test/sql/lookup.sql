@@ -142,6 +142,87 @@ RESET plan_cache_mode;
 RESET enable_bitmapscan;
 CREATE INDEX things_id ON things (id);
 
+DROP INDEX things_part;
+-- the same rows as without the index, by a lookup
+CREATE FUNCTION looked_up(query text, wanted text DEFAULT 'Roaring64 Lookup') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+	found text;
+	expected text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		plan := plan || line;
+	END LOOP;
+	query := format('SELECT string_agg(q::text, '' '' %s) FROM (%s) q',
+		CASE WHEN query ~ 'ORDER' THEN '' ELSE 'ORDER BY q' END, query);
+	EXECUTE query INTO found;
+	EXECUTE replace(query, 'id <@', 'id + 0 <@') INTO expected;
+	RETURN CASE WHEN plan !~ wanted OR plan !~ 'Roaring64 Lookup' THEN plan WHEN found = expected THEN 'same' ELSE found END;
+END $$;
+-- subqueries beside it that see another row each time
+SELECT looked_up($$SELECT shape, t.* FROM shapes, LATERAL (SELECT id, part IN (SELECT o.part FROM things o WHERE o.part <> length(shape) % 5) AS hit
+	FROM things WHERE id <@ s OFFSET 0) t WHERE shape ~ 'clusters'$$, 'SubPlan');
+SELECT looked_up($$SELECT shape, t.* FROM shapes, LATERAL (SELECT id, name FROM things
+	WHERE id <@ s AND part NOT IN (SELECT o.part FROM things o WHERE o.part <> length(shape) % 5) OFFSET 0) t WHERE shape ~ 'clusters'$$, 'SubPlan');
+SELECT looked_up($$SELECT t.* FROM shapes a, things t WHERE t.id <@ (SELECT b.s FROM shapes b WHERE b.shape = 'clusters of ' || length(a.shape) - 10) AND a.shape ~ 'clusters'$$);
+-- as the outer and the inner side of a merge join, with rows that come again
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET enable_sort = off;
+SET enable_seqscan = off;
+SELECT looked_up($$SELECT a.*, b.name FROM things a JOIN things b USING (id) WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run')$$, 'Merge Join');
+SELECT looked_up($$SELECT a.*, b.name FROM things a JOIN (SELECT * FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run')) b USING (id)$$, 'Merge Join');
+RESET enable_hashjoin;
+RESET enable_nestloop;
+-- tables that inherit
+CREATE TABLE more_things (more int) INHERITS (things);
+INSERT INTO more_things SELECT *, 1 FROM things WHERE id % 2 = 0;
+CREATE INDEX ON more_things (id) INCLUDE (name);
+ANALYZE more_things;
+SELECT looked_up($$SELECT id FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'every 40') ORDER BY id DESC$$, 'Merge Append');
+DROP TABLE more_things;
+RESET enable_sort;
+RESET enable_seqscan;
+-- an expression that fails for rows that the index has none of
+CREATE INDEX things_quotient ON things ((1000::bigint / part)) WHERE part <> 0;
+SET random_page_cost = 100000;
+SELECT count(*) FROM things, shapes WHERE 1000::bigint / part <@ s AND part <> 0 AND shape = 'run';
+SELECT count(*) FROM things WHERE part IN (2, 3);
+RESET random_page_cost;
+DROP INDEX things_quotient;
+-- cursors that go back, that outlive their transaction, and whose row is changed
+BEGIN;
+DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT id FROM shapes, things WHERE id <@ s AND shape = 'run';
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+COMMIT;
+FETCH 3 FROM c;
+CLOSE c;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run');
+MOVE 3 IN c;
+FETCH c;
+UPDATE things SET name = name || ' now' WHERE CURRENT OF c RETURNING id;
+FETCH BACKWARD c;
+ROLLBACK;
+-- a kept plan, when the index changes or goes
+SET plan_cache_mode = force_generic_plan;
+PREPARE kept(roaring64) AS SELECT count(*) FROM things WHERE id <@ $1;
+EXECUTE kept('{300,303}');
+REINDEX INDEX things_id;
+EXECUTE kept('{300,303}');
+REINDEX INDEX CONCURRENTLY things_id;
+EXECUTE kept('{300,303}');
+ALTER INDEX things_id RENAME TO things_other;
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+DROP INDEX CONCURRENTLY things_other;
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+EXECUTE kept('{300,303}');
+CREATE INDEX things_id ON things (id);
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+RESET plan_cache_mode;
+
 -- a set that no array could hold, and that is not known to the plan
 PREPARE generic(roaring64) AS SELECT count(*) FROM things WHERE id <@ $1;
 SET plan_cache_mode = force_generic_plan;
@@ -206,4 +287,4 @@ SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member <@ a.s;
 RESET enable_seqscan;
 SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member + 0 <@ a.s;
 DROP TABLE a, b, things, shapes;
-DROP FUNCTION differing, turns;
+DROP FUNCTION differing, turns, looked_up;
