@@ -468,9 +468,10 @@ static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	Instrumentation *counted = node->ss.ps.instrument;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
+	int64		searches;
+	int64		turns;
 
 	ExplainPropertyText("Index Name",
 						get_rel_name((Oid) intVal(linitial(plan->custom_private))),
@@ -478,14 +479,14 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyText("Index Cond",
 						deparse_expression(lthird(plan->custom_exprs), context,
 										   es->verbose, false), es);
-	if (!es->analyze || counted == NULL)
+	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
 	/* these are counters that the server adds up over parallel workers */
-	ExplainPropertyInteger("Index Searches", NULL, (int64) counted->ntuples2,
-						   es);
-	if (counted->nfiltered2 > 0)
-		ExplainPropertyInteger("Table Scans", NULL,
-							   (int64) counted->nfiltered2, es);
+	searches = (int64) node->ss.ps.instrument->ntuples2;
+	turns = (int64) node->ss.ps.instrument->nfiltered2;
+	ExplainPropertyInteger("Index Searches", NULL, searches, es);
+	if (turns > 0)
+		ExplainPropertyInteger("Table Scans", NULL, turns, es);
 }
 
 static Node *

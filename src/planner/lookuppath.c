@@ -75,7 +75,8 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 typedef struct LookupCost
 {
 	IndexPath	path;			/* must be first */
-	IndexOptInfo index;			/* its index, with our cost estimate */
+	IndexOptInfo *offered;
+	IndexOptInfo index;			/* the same, with our cost estimate */
 	double		selectivity;	/* of the test */
 	double		searches;
 	double		descent_cost;
@@ -145,21 +146,14 @@ static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *tlist, List *clauses, List *custom_plans)
 {
-	Node	   *condition = linitial(path->custom_private);
-	List	   *private = lsecond(path->custom_private);
+	IndexOptInfo *index = linitial(path->custom_private);
+	Node	   *condition = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
-	IndexOptInfo *index = NULL;
 	RestrictInfo *test = NULL;
 	Node	   *id;
 	Node	   *set;
 	ListCell   *cell;
 
-	foreach(cell, rel->indexlist)
-		if (((IndexOptInfo *) lfirst(cell))->indexoid ==
-			(Oid) intVal(linitial(private)))
-			index = (IndexOptInfo *) lfirst(cell);
-	if (index == NULL)
-		elog(ERROR, "the index is not of the table");
 	foreach(cell, clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
@@ -180,7 +174,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 							   false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_private = private;
+	scan->custom_private = lthird(path->custom_private);
 	scan->methods = &roaring64_lookup_methods;
 	return &scan->scan.plan;
 }
@@ -213,7 +207,7 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	custom->path.pathkeys = pathkeys;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private =
-		list_make2(test->clause,
+		list_make3(cost->offered, test->clause,
 				   list_make4(makeInteger((int) cost->index.indexoid),
 							  makeInteger(descending),
 							  make_cost(cost->descent_cost),
@@ -252,7 +246,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	RelOptInfo *rel = index->rel;
 	Relids		outer = rel->lateral_relids;
 	double		loop_count = 1;
-	LookupCost	cost = {.index = *index};
+	LookupCost	cost = {.offered = index,.index = *index};
 
 	if (is_join)
 		outer = bms_del_member(bms_union(outer, test->clause_relids),
