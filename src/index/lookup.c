@@ -199,12 +199,21 @@ begin_step(LookupState *state)
 	return true;
 }
 
-/* How many elements there are from the start of this step to another value. */
-static uint64
-count_elements(LookupState *state, int64 v)
+/*
+ * Whether there are at least n elements from the start of this step to another
+ * value.  To count few, it is faster to read them than to add up what the
+ * containers of the set have.
+ */
+static bool
+has_elements(LookupState *state, int64 v, uint64 n)
 {
-	return state->ascending ? r64_count_range(&state->set, state->start, v) :
-		r64_count_range(&state->set, v, state->start);
+	int64		lo = Min(state->start, v);
+	int64		hi = Max(state->start, v);
+	int64		found[MAX_GAP];
+
+	if (n > lengthof(found))
+		return r64_count_range(&state->set, lo, hi) >= n;
+	return r64_read(&state->set, lo, hi, false, found, n) >= n;
 }
 
 /* Chooses the length of the next step: this one has come to a value. */
@@ -213,7 +222,7 @@ adapt_step(LookupState *state, int64 v)
 {
 	/* it has one element at least, so there may be no need to count them */
 	if (state->passed > PASSED_PER_SEARCH &&
-		state->passed > PASSED_PER_SEARCH * count_elements(state, v))
+		!has_elements(state, v, (state->passed - 1) / PASSED_PER_SEARCH + 1))
 	{
 		state->step = Max(state->step / 2, 1);
 		state->patience = state->next_patience;
