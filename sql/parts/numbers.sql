@@ -30,7 +30,7 @@
 -- bit of the bound that is higher than his: weights that are no row's end the
 -- walk below them.  Negative numbers above a bound are those that are not as low.
 CREATE FUNCTION roaring64_numbers_above(numbers regclass, key text, bound bigint,
-										OUT ids roaring64)
+										OUT members roaring64)
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -40,7 +40,7 @@ DECLARE
 	magnitude bigint := CASE WHEN bound < 0 THEN ~bound ELSE bound END;
 	slice record;
 BEGIN
-	ids := '{}';
+	members := '{}';
 	FOR slice IN EXECUTE format($sql$
 		SELECT size, ids
 		FROM (SELECT ids, abs(nullif(weight, '-9223372036854775808')) AS size,
@@ -51,43 +51,43 @@ BEGIN
 	LOOP
 		EXECUTE format('SELECT $1 OPERATOR(%s.%s) $2', extension,
 			CASE WHEN slice.size & magnitude <> 0 THEN '&' ELSE '|' END)
-		INTO ids USING ids, slice.ids;
+		INTO members USING members, slice.ids;
 	END LOOP;
 	IF bound < 0 THEN
 		EXECUTE format('SELECT ids OPERATOR(%s.-) $1 FROM %s WHERE key = %L AND weight = 0',
-			extension, numbers, key) INTO ids USING ids;
-		ids := coalesce(ids, '{}');
+			extension, numbers, key) INTO members USING members;
+		members := coalesce(members, '{}');
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_above(regclass, text, bigint) IS
 'the ids with a number greater than the bound';
 
 CREATE FUNCTION roaring64_numbers_in_range(numbers regclass, key text, range int8range,
-										   OUT ids roaring64)
+										   OUT members roaring64)
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
 					   WHERE extname = 'roaring64');
-	above ids%TYPE := '{}';			-- the ids above the range
+	above members%TYPE := '{}';			-- the ids above the range
 	first bigint := nullif(lower(range), '-9223372036854775808');
 BEGIN
 	IF NOT isempty(range) THEN
 		IF first IS NOT NULL THEN
 			EXECUTE format('SELECT %s.roaring64_numbers_above($1, $2, $3)', extension)
-			INTO ids USING numbers, key, first - 1;
+			INTO members USING numbers, key, first - 1;
 		ELSE
 			EXECUTE format('SELECT ids FROM %s WHERE key = %L AND weight = 0', numbers, key)
-			INTO ids;
+			INTO members;
 		END IF;
 		IF NOT upper_inf(range) THEN
 			EXECUTE format('SELECT %s.roaring64_numbers_above($1, $2, $3)', extension)
 			INTO above USING numbers, key, upper(range) - 1;
-			EXECUTE format('SELECT $1 OPERATOR(%s.-) $2', extension) INTO ids USING ids, above;
+			EXECUTE format('SELECT $1 OPERATOR(%s.-) $2', extension) INTO members USING members, above;
 		END IF;
 	END IF;
-	ids := coalesce(ids, '{}');
+	members := coalesce(members, '{}');
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
 'the ids with a number in the range';
@@ -97,7 +97,7 @@ COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
 CREATE FUNCTION roaring64_numbers_top(numbers regclass, key text, n bigint,
 									  among roaring64 DEFAULT NULL,
 									  lowest boolean DEFAULT false,
-									  OUT ids roaring64)
+									  OUT members roaring64)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -114,7 +114,7 @@ BEGIN
 	ELSIF n < 0 THEN
 		RAISE invalid_parameter_value USING MESSAGE = 'number of ids must not be negative';
 	END IF;
-	ids := '{}';
+	members := '{}';
 	EXECUTE format('SELECT CASE WHEN $1 IS NULL THEN ids ELSE ids OPERATOR(%s.&) $1 END FROM %s WHERE key = %L AND weight = 0',
 		extension, numbers, key) INTO equal USING among;
 	IF equal IS NULL THEN
@@ -132,13 +132,13 @@ BEGIN
 			equal := better;
 		ELSIF more > 0 THEN
 			EXECUTE format('SELECT $1 OPERATOR(%1$s.|) $3, $2 OPERATOR(%1$s.-) $3', extension)
-			INTO ids, equal USING ids, equal, better;
+			INTO members, equal USING members, equal, better;
 			n := n - more;
 		END IF;
 		EXIT WHEN n = 0;
 	END LOOP;
 	EXECUTE format('SELECT $1 OPERATOR(%1$s.|) %1$s.roaring64_slice($2, 0, $3)', extension)
-	INTO ids USING ids, equal, n;
+	INTO members USING members, equal, n;
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boolean) IS
 'the n ids with the largest numbers, or the lowest';
