@@ -102,7 +102,7 @@ BEGIN
 	FOR round IN 1 .. rounds LOOP
 		this_key := 1 + (random() * 2)::int;
 		other_key := 1 + (random() * 2)::int;
-		width := (ARRAY[1, 3, 8, 17, 40, 60, 61, 62])[1 + (random() * 7)::int];
+		width := (ARRAY[1, 3, 8, 8, 17, 17, 40, 62])[1 + (random() * 7)::int];
 		these := some_ids();
 		given := ARRAY(SELECT some_number(width) FROM unnest(these) AS id WHERE id IS NOT NULL);
 		was_refused := false;
@@ -179,6 +179,13 @@ BEGIN
 				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key ORDER BY value DESC, id LIMIT k) AS t),
 			roaring64_numbers_top('numbers', this_key::text, k, segment, true) =
 				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key AND id <@ segment ORDER BY value, id LIMIT k) AS t)];
+		-- sums over some more sets, and numbers one by one
+		same := same || ARRAY(SELECT (SELECT sum(weight * roaring64_and_cardinality(ids, s)::numeric) FROM numbers WHERE key = this_key)
+				IS NOT DISTINCT FROM (SELECT CASE WHEN count(*) > 0 THEN coalesce(sum(value) FILTER (WHERE id <@ s), 0) END FROM model WHERE key = this_key)
+				FROM unnest(ARRAY[some_ids()::roaring64, some_ids()::roaring64, some_ids()::roaring64, some_ids()::roaring64, these::roaring64]) AS s);
+		same := same || ARRAY(SELECT (SELECT sum(weight) FROM numbers WHERE key = this_key AND ids @> i)
+				IS NOT DISTINCT FROM (SELECT value FROM model WHERE key = this_key AND id = i)
+				FROM unnest(these || some_ids() || some_ids()) AS i LIMIT 12);
 		cases := cases + cardinality(same);
 		IF NOT true = ALL (same) THEN
 			differences := differences + (SELECT count(*) FROM unnest(same) AS s WHERE s IS NOT TRUE);
@@ -186,7 +193,7 @@ BEGIN
 		END IF;
 		COMMIT;
 	END LOOP;
-	RAISE NOTICE '10,000 cases: %, differences: %, some refused: %', cases >= 10000, differences, refused > 50;
+	RAISE NOTICE '10,000 cases: %, differences: %, some refused: %', cases >= 10000, differences, refused > 20;
 END $$;
 SELECT setseed(0.22);
-CALL run(920);
+CALL run(440);
