@@ -4,15 +4,22 @@
 -- A set is four ordinary tables.  NAME has one row: the options, and the names
 -- of the others, which are in its schema.  NAME_claims has a row for every id
 -- that was claimed of late, and its primary key is what makes two transactions
--- that claim the same id wait for each other, and no others.  Fold moves
+-- that claim the same id wait for each other, and no others.  Fold copies
 -- committed claims to NAME_chunks, where a row is a roaring64 of all ids of a
 -- key that agree in their high bits.  NAME_windows has a row for a key where
 -- its window needs one.
 --
--- A claim looks, inserts, and looks into the chunks once more with a snapshot
--- taken after that.  If the id was claimed before, then either its row is still
--- in the claims and the insertion meets it; or the fold that removed it has
--- committed, and the second look sees the chunk.
+-- A claim inserts its row unless its snapshot sees the id in a chunk.  A claim
+-- that was copied stays until no snapshot is left that misses the chunk, as a
+-- dead row stays for VACUUM; then fold deletes it.  So whoever does not see the
+-- chunk meets the row.  What was claimed, and was forgotten neither here nor by
+-- fold, is in one of them in every snapshot, and may be in both.
+--
+-- While a claim of a key is in a chunk and cannot go yet, fold leaves all other
+-- claims of that key.  Else a key that is claimed from all the time, by
+-- transactions that are long, would have a new version of its chunks ever again
+-- before the last one is seen by all; and a claim that waits for its own chunk
+-- would count as later than others, which a window by count must not forget early.
 --
 -- What a claim does is in C (src/dedup/), where plans are kept for each set; it
 -- depends only on options that are never changed.  All else is here.
@@ -23,7 +30,9 @@
 --	  claim				inserts claims
 --	  forget			deletes claims, changes chunks
 --	  fold				the row of NAME, so that one fold works at a time; then
---						windows, claims, chunks; waits for no row for long
+--						windows, claims, chunks; waits for no row for long.
+--						Locks the claims that it copies, so that none is
+--						forgotten meanwhile
 --	  load, and claims	the key's row of windows, then chunks; they hold an
 --	  of an owned set	ACCESS SHARE lock of NAME, because they have read it
 --	  alter				NAME, ACCESS EXCLUSIVE
@@ -301,6 +310,13 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, bigint[]) IS
 'for each id whether it is remembered, NULL if it is too old to tell';
 
+CREATE FUNCTION roaring64_dedup_settled(relation oid, xmin xid)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_settled'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10;
+COMMENT ON FUNCTION roaring64_dedup_settled(oid, xid) IS
+'whether every snapshot sees a committed row of a table that has this xmin';
+
 CREATE FUNCTION roaring64_dedup_trigger()
 RETURNS trigger
 AS 'MODULE_PATHNAME', 'roaring64_dedup_trigger'
@@ -451,7 +467,9 @@ BEGIN
 		USING $2, o.generation, piece.places, o.chunk_bits;
 	END LOOP;
 	IF o.keep IS NOT NULL THEN
-		EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key = $1 AND generation < $4 RETURNING CASE WHEN $5 THEN %7$s END AS id)'
+		-- what is in a claim too must not count again, so that is for fold
+		EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key = $1 AND generation < $4'
+					   ' AND NOT EXISTS (SELECT FROM %1$s WHERE key = $1) RETURNING CASE WHEN $5 THEN %7$s END AS id)'
 					   ' UPDATE %3$s AS w SET generation = $2, ids = $3, oldest = $4, forgotten = greatest(w.forgotten, f.id)'
 					   ' FROM (SELECT max(id) AS id FROM gone) AS f WHERE key = $1', VARIADIC o.names)
 		USING $2, row.generation, row.ids, row.oldest, o.ascending;
@@ -480,6 +498,9 @@ COMMENT ON FUNCTION roaring64_dedup_load(regclass, text, roaring64) IS
 -- which it fails alone is left for the next fold, with a warning.  A lock on a
 -- row is waited for so shortly that no deadlock is found meanwhile.
 --
+-- Claims are gone through twice: what the first time has copied the second time
+-- deletes, if everybody has come to see it.  Else the next fold does.
+--
 CREATE PROCEDURE roaring64_dedup_fold(set regclass)
 LANGUAGE plpgsql
 AS $$
@@ -495,15 +516,36 @@ DECLARE
 	high pg_catalog.text;
 	next pg_catalog.text;
 	clocked boolean := false;
+	folded pg_catalog.text;
+	fresh pg_catalog.text;
+	upsert pg_catalog.text;
 	index pg_catalog.regclass;
 BEGIN
-	FOREACH phase IN ARRAY ARRAY['claims', 'windows'] LOOP
+	-- Claims by their chunks, what of them is inside already, and whether all can
+	-- see that; then it goes.
+	folded := 'WITH waiting AS (SELECT key, place >> $3 AS chunk, %4$s.roaring64_agg(place) AS places FROM ('
+		'SELECT key, %5$s(id) AS place FROM %1$s WHERE key BETWEEN $1 AND $2 FOR KEY SHARE) AS c GROUP BY key, place >> $3),'
+		' inside AS MATERIALIZED (SELECT w.key, w.chunk, w.places, k.places AS folded, k.settled FROM waiting AS w, LATERAL ('
+		'SELECT %4$s.roaring64_or_agg(k.members OPERATOR(%4$s.&) w.places) AS places,'
+		' bool_and(%4$s.roaring64_dedup_settled(k.tableoid, k.xmin)) AS settled FROM %2$s AS k'
+		' WHERE k.key = w.key AND k.chunk = w.chunk AND k.members OPERATOR(%4$s.&&) w.places) AS k),'
+		' gone AS (DELETE FROM %1$s AS c USING inside AS i WHERE i.settled AND c.key BETWEEN $1 AND $2'
+		' AND c.key = i.key AND %5$s(c.id) >> $3 = i.chunk AND i.folded OPERATOR(%4$s.@>) %5$s(c.id))';
+	-- The others, of keys of which nothing is inside that some cannot see.
+	fresh := ', fresh AS MATERIALIZED (SELECT * FROM (SELECT key, chunk,'
+		' CASE WHEN folded IS NULL THEN places ELSE places OPERATOR(%4$s.-) folded END AS places FROM inside AS i'
+		' WHERE NOT EXISTS (SELECT FROM inside AS o WHERE o.key = i.key AND NOT o.settled)) AS f'
+		' WHERE NOT %4$s.roaring64_is_empty(places))';
+	upsert := ' ORDER BY 1, 2 ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members';
+
+	FOREACH phase IN ARRAY ARRAY['claims', 'folded', 'windows'] LOOP
 		reached := NULL;
 		LOOP
 			COMMIT;
 			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-				pg_catalog.set_config('enable_hashagg', 'off', true);
+				pg_catalog.set_config('enable_hashagg', 'off', true), pg_catalog.set_config('jit', 'off', true),
+				pg_catalog.set_config('enable_nestloop', 'off', true);
 			ext := (SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_extension, pg_catalog.pg_namespace AS n
 					WHERE extname = 'roaring64' AND n.oid = extnamespace);
 			EXECUTE pg_catalog.format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
@@ -522,7 +564,7 @@ BEGIN
 			EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
 			PERFORM set_config('lock_timeout', '100ms', true);
 
-			IF phase = 'claims' THEN
+			IF phase <> 'windows' THEN
 				source := o.names[1] || ' WHERE true';
 			ELSE
 				EXIT WHEN o.remember IS NULL;
@@ -557,12 +599,11 @@ BEGIN
 									   ' AND NOT EXISTS (SELECT 1 FROM %2$s AS c WHERE c.key = w.key)', VARIADIC o.names)
 						USING low, high;
 					END IF;
+				ELSIF phase = 'folded' THEN
+					EXECUTE format(replace(folded, 'FOR KEY SHARE', '') || ' SELECT', VARIADIC o.names) USING low, high, o.chunk_bits;
 				ELSIF o.keep IS NULL THEN
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s WHERE key BETWEEN $1 AND $2 RETURNING key, %5$s(id) AS place)'
-								   ' INSERT INTO %2$s AS c (key, chunk, generation, members)'
-								   ' SELECT key, place >> $3, $4, %4$s.roaring64_agg(place) FROM taken GROUP BY key, place >> $3 ORDER BY 1, 2'
-								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members',
-								   VARIADIC o.names)
+					EXECUTE format(folded || fresh || ' INSERT INTO %2$s AS c (key, chunk, generation, members)'
+								   ' SELECT key, chunk, $4, places FROM fresh' || upsert, VARIADIC o.names)
 					USING low, high, o.chunk_bits, o.generation;
 				ELSE
 					EXECUTE format('INSERT INTO %3$s (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
@@ -574,20 +615,15 @@ BEGIN
 								   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END, ids = 0, oldest = generation'
 								   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR ids >= $3)', VARIADIC o.names)
 					USING low, high, o.keep, o.clock;
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-								   ' RETURNING c.key, %5$s(c.id) AS place, w.generation),'
-								   ' written AS (INSERT INTO %2$s AS c (key, chunk, generation, members)'
-								   ' SELECT key, place >> $3, generation, %4$s.roaring64_agg(place) FROM taken'
-								   ' GROUP BY key, place >> $3, generation ORDER BY 1, 2'
-								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members)'
-								   ' UPDATE %3$s AS w SET ids = w.ids + f.n FROM (SELECT key, count(*) AS n FROM taken GROUP BY key) AS f'
-								   ' WHERE w.key = f.key', VARIADIC o.names)
-					USING low, high, o.chunk_bits;
-					EXECUTE format('WITH gone AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-								   ' AND c.generation < w.oldest RETURNING c.key, CASE WHEN $3 THEN %7$s END AS id)'
-								   ' UPDATE %3$s AS w SET forgotten = greatest(w.forgotten, f.id)'
-								   ' FROM (SELECT key, max(id) AS id FROM gone GROUP BY key) AS f WHERE w.key = f.key AND f.id IS NOT NULL', VARIADIC o.names)
-					USING low, high, o.ascending;
+					EXECUTE format(folded || fresh || ', written AS (INSERT INTO %2$s AS c (key, chunk, generation, members)'
+								   ' SELECT f.key, f.chunk, w.generation, f.places FROM fresh AS f, %3$s AS w WHERE w.key = f.key' || upsert ||
+								   '), past AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
+								   ' AND c.generation < w.oldest AND NOT EXISTS (SELECT FROM inside AS i WHERE i.key = c.key AND NOT i.settled)'
+								   ' RETURNING c.key, CASE WHEN $4 THEN %7$s END AS id)'
+								   ' UPDATE %3$s AS w SET ids = w.ids + f.n, forgotten = greatest(w.forgotten, f.id) FROM ('
+								   'SELECT key, sum(n) AS n, max(id) AS id FROM (SELECT key, %4$s.roaring64_cardinality(places), NULL FROM fresh'
+								   ' UNION ALL SELECT key, 0, id FROM past) AS e (key, n, id) GROUP BY key) AS f WHERE w.key = f.key', VARIADIC o.names)
+					USING low, high, o.chunk_bits, o.ascending;
 				END IF;
 				reached := high;
 				room := least(room * 2, most);
@@ -622,7 +658,7 @@ BEGIN
 	COMMIT;
 END $$;
 COMMENT ON PROCEDURE roaring64_dedup_fold(regclass) IS
-'moves committed claims into chunks, and forgets what is past the window';
+'copies committed claims into chunks, deletes those that all see there, and forgets what is past the window';
 
 --
 -- What there is.
@@ -668,8 +704,11 @@ BEGIN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
 	END IF;
 	EXECUTE format('SELECT coalesce(sum(n), 0) FROM (SELECT count(*) FROM %1$s WHERE key = $1'
-				   ' UNION ALL SELECT %4$s.roaring64_cardinality(members) FROM %2$s WHERE key = $1) AS f (n)', VARIADIC o.names)
-	INTO result USING $2;
+				   ' UNION ALL SELECT %4$s.roaring64_cardinality(members) FROM %2$s WHERE key = $1'
+				   ' UNION ALL SELECT -%4$s.roaring64_and_cardinality(k.members, c.places) FROM %2$s AS k,'
+				   ' (SELECT %5$s(id) >> $2 AS chunk, %4$s.roaring64_agg(%5$s(id)) AS places FROM %1$s WHERE key = $1 GROUP BY 1) AS c'
+				   ' WHERE k.key = $1 AND k.chunk = c.chunk) AS f (n)', VARIADIC o.names)
+	INTO result USING $2, o.chunk_bits;
 	RETURN result;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_count(regclass, text) IS
@@ -677,6 +716,7 @@ COMMENT ON FUNCTION roaring64_dedup_count(regclass, text) IS
 
 CREATE FUNCTION roaring64_dedup_stats(set regclass,
 									  OUT claims bigint,
+									  OUT folded bigint,
 									  OUT oldest_claim timestamptz,
 									  OUT chunks bigint,
 									  OUT ids bigint)
@@ -691,6 +731,10 @@ BEGIN
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
 	EXECUTE format('SELECT count(*), coalesce(sum(%4$s.roaring64_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
 	INTO chunks, ids;
+	EXECUTE format('SELECT coalesce(sum(%4$s.roaring64_and_cardinality(k.members, c.places)), 0) FROM %2$s AS k,'
+				   ' (SELECT key, %5$s(id) >> $1 AS chunk, %4$s.roaring64_agg(%5$s(id)) AS places FROM %1$s GROUP BY 1, 2) AS c'
+				   ' WHERE k.key = c.key AND k.chunk = c.chunk', VARIADIC o.names)
+	INTO folded USING o.chunk_bits;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS
-'how many claims wait to be folded, since when, and how many chunks and ids in them there are';
+'how many claims there are, how many of them are folded, since when, and how many chunks and ids in them there are';

@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * claim.c
- *	  Claiming one id, and whether one is remembered.
+ *	  Claiming one id, whether one is remembered, and what all can see.
  *
- * The second look, after the insertion, finds the row of the chunk as it was
- * nearly always.  The same stored bytes are the same set, and those of a set out
- * of line are a pointer, as such a value is never changed in place; so it costs
- * no look into the set.
+ * A claim is one statement, whose snapshot lasts until its row is in.  If that
+ * snapshot does not see the id in a chunk, then a claim of it that was folded
+ * is still there: fold deletes a claim only when no snapshot is left that
+ * misses the chunk (roaring64_dedup_settled).  So the unique index finds it.
  *
- * A transaction whose snapshot is older than the second look must not learn of
- * what was claimed since, nor claim it again.  It gets the error that it would
- * get from updating a row that has changed since.
+ * In REPEATABLE READ and SERIALIZABLE it may find a row that the transaction's
+ * snapshot does not see, which ON CONFLICT DO NOTHING reports as an error.
  *
  * src/dedup/claim.c
  *
@@ -18,151 +17,59 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/array.h"
-#include "utils/timestamp.h"
+#include "access/transam.h"
+#include "storage/procarray.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 
 #include "dedup/dedup.h"
-#include "type/roaring64.h"
 
-/* See dedup.h. */
-bool
-dedup_holds(Datum members, int64 place)
-{
-	ToastSource source;
-	r64_set		set;
-
-	if (roaring64_toast_source(members, &source))
-		return r64_source_contains(&source.source, place);
-	set = DatumGetRoaring64(members);
-	return r64_contains(&set, place);
-}
-
-/* See dedup.h. */
-bool
-dedup_same_datum(Datum a, Datum b)
-{
-	struct varlena *x = (struct varlena *) DatumGetPointer(a);
-	struct varlena *y = (struct varlena *) DatumGetPointer(b);
-
-	return VARSIZE_ANY(x) == VARSIZE_ANY(y) &&
-		memcmp(x, y, VARSIZE_ANY(x)) == 0;
-}
-
-/* See dedup.h. */
-void
-dedup_serialization_failure(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not serialize access due to concurrent update"),
-			 errdetail("The id was claimed after the transaction began."),
-			 errhint("Retry the transaction.")));
-}
-
-/* The set, or NULL for a claim, in a row that a look has found. */
-static Datum
-found_set(SPITupleTable *rows, uint64 i, bool *isnull)
-{
-	return SPI_getbinval(rows->vals[i], rows->tupdesc, 1, isnull);
-}
-
-/* Whether one of the rows is of the id. */
 static bool
-is_among(SPITupleTable *rows, uint64 n, int64 place)
+is_seen(DedupSet *set, Datum key, int64 id, bool read_only)
 {
-	for (uint64 i = 0; i < n; i++)
-	{
-		bool		isnull;
-		Datum		members = found_set(rows, i, &isnull);
+	int64		place = dedup_place(set, id);
+	Datum		values[] = {
+		key, Int64GetDatum(id), Int64GetDatum(dedup_chunk(set, place)),
+		Int64GetDatum(place)
+	};
 
-		if (isnull || dedup_holds(members, place))
-			return true;
-	}
-	return false;
+	return dedup_run(set, DEDUP_SEEN, values, read_only) > 0;
 }
 
 static bool
-are_same(SPITupleTable *a, uint64 na, SPITupleTable *b, uint64 nb)
+is_forgotten(DedupSet *set, Datum key, int64 id, bool read_only)
 {
-	bool		isnull;
+	int64		highest;
 
-	if (na != nb)
-		return false;
-	for (uint64 i = 0; i < na; i++)
-	{
-		if (!dedup_same_datum(found_set(a, i, &isnull),
-							  found_set(b, i, &isnull)))
-			return false;
-	}
-	return true;
-}
-
-/* Whether ids that are not remembered may have been: of a set that ascends. */
-static bool
-is_too_old(DedupSet *set, Datum key, int64 id,
-		   uint64 (*run) (DedupSet *, DedupStatement, Datum *))
-{
-	bool		isnull;
-
-	return set->ascending && run(set, DEDUP_FORGOTTEN, &key) > 0 &&
-		id <= DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-										  SPI_tuptable->tupdesc, 1, &isnull));
-}
-
-static void
-undo(DedupSet *set, Datum key, int64 id)
-{
-	Datum		values[2] = {key, roaring64_bigint_array(&id, 1)};
-
-	if (IsolationUsesXactSnapshot())
-		dedup_serialization_failure();
-	dedup_run(set, DEDUP_UNDO, values);
+	return dedup_forgotten(set, key, read_only, &highest) && id <= highest;
 }
 
 /* See dedup.h. */
 DedupAnswer
-dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
+dedup_claim(DedupSet *set, Datum key, int64 id)
 {
 	int64		place = dedup_place(set, id);
-	Datum		look[3] = {
-		key, Int64GetDatum(dedup_chunk(set, place)), Int64GetDatum(id)
+	Datum		values[] = {
+		key, Int64GetDatum(id), Int64GetDatum(dedup_chunk(set, place)),
+		Int64GetDatum(place)
 	};
-	Datum		claim[3] = {
-		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
-	};
-	SPITupleTable *before;
-	uint64		nbefore;
-	uint64		n;
 	DedupAnswer answer;
 
 	dedup_check_key(key);
-	dedup_check_isolation(set);
-	nbefore = dedup_run(set, DEDUP_LOOK, look);
-	before = SPI_tuptable;
-	if (is_among(before, nbefore, place))
-		return DEDUP_DUPLICATE;
-	if (is_too_old(set, key, id, dedup_run))
-		return DEDUP_TOO_OLD;
 	if (set->owned)
 	{
-		dedup_claim_owned(set, funcid, key, &id, 1, &answer);
+		if (is_seen(set, key, id, false))
+			return DEDUP_DUPLICATE;
+		if (is_forgotten(set, key, id, false))
+			return DEDUP_TOO_OLD;
+		dedup_claim_owned(set, key, &id, 1, &answer);
 		return answer;
 	}
-	if (dedup_run(set, DEDUP_CLAIM, claim) == 0)
-		return DEDUP_DUPLICATE;
-
-	n = dedup_run_latest(set, DEDUP_LOOK_AGAIN, look);
-	if (!are_same(before, nbefore, SPI_tuptable, n) &&
-		is_among(SPI_tuptable, n, place))
-		answer = DEDUP_DUPLICATE;
-	else if (is_too_old(set, key, id, dedup_run_latest))
-		answer = DEDUP_TOO_OLD;
-	else
+	if (dedup_run(set, DEDUP_CLAIM, values, false) > 0)
 		return DEDUP_NEW;
-	undo(set, key, id);
-	return answer;
+	if (is_forgotten(set, key, id, false) && !is_seen(set, key, id, false))
+		return DEDUP_TOO_OLD;
+	return DEDUP_DUPLICATE;
 }
 
 /*
@@ -180,7 +87,7 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 	dedup_not_null(fcinfo, 1, "key");
 	dedup_not_null(fcinfo, 2, "id");
 	SPI_connect();
-	answer = dedup_claim(dedup_open(PG_GETARG_OID(0)), fcinfo->flinfo->fn_oid,
+	answer = dedup_claim(dedup_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid),
 						 PointerGetDatum(PG_GETARG_TEXT_PP(1)),
 						 PG_GETARG_INT64(2));
 	SPI_finish();
@@ -198,26 +105,56 @@ Datum
 roaring64_dedup_seen(PG_FUNCTION_ARGS)
 {
 	DedupSet   *set;
-	Datum		look[3];
-	int64		place;
+	Datum		key;
 	bool		seen;
-	bool		too_old = false;
+	bool		too_old;
 
 	dedup_not_null(fcinfo, 0, "dedup set");
 	dedup_not_null(fcinfo, 1, "key");
 	dedup_not_null(fcinfo, 2, "id");
 	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
-	place = dedup_place(set, PG_GETARG_INT64(2));
-	look[0] = PointerGetDatum(PG_GETARG_TEXT_PP(1));
-	look[1] = Int64GetDatum(dedup_chunk(set, place));
-	look[2] = PG_GETARG_DATUM(2);
-	dedup_read(set, DEDUP_LOOK, look);
-	seen = is_among(SPI_tuptable, SPI_processed, place);
-	if (!seen)
-		too_old = is_too_old(set, look[0], PG_GETARG_INT64(2), dedup_read);
+	set = dedup_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid);
+	key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
+	seen = is_seen(set, key, PG_GETARG_INT64(2), true);
+	too_old = !seen && is_forgotten(set, key, PG_GETARG_INT64(2), true);
 	SPI_finish();
 	if (too_old)
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(seen);
+}
+
+/*
+ * roaring64_dedup_settled(oid, xid) returns boolean: whether every snapshot
+ * that there is, and that there will be, sees what a committed transaction
+ * wrote to a table of that OID.  xid is the xmin of a row that the caller sees.
+ *
+ * It is asked as VACUUM asks whether it may remove a row.  A statement asks
+ * once, so that it gets one answer for a transaction.  An xmin that is frozen
+ * stays in its row, and can come to look like one of the future.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_settled);
+Datum
+roaring64_dedup_settled(PG_FUNCTION_ARGS)
+{
+	TransactionId xid = PG_GETARG_TRANSACTIONID(1);
+	TransactionId *horizon = fcinfo->flinfo->fn_extra;
+
+	if (horizon == NULL)
+	{
+		Relation	table = RelationIdGetRelation(PG_GETARG_OID(0));
+
+		if (table == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("relation with OID %u does not exist",
+							PG_GETARG_OID(0))));
+		horizon = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+									 sizeof(TransactionId));
+		*horizon = GetOldestNonRemovableTransactionId(table);
+		RelationClose(table);
+		fcinfo->flinfo->fn_extra = horizon;
+	}
+	PG_RETURN_BOOL(!TransactionIdIsNormal(xid) ||
+				   TransactionIdPrecedes(xid, *horizon) ||
+				   TransactionIdFollowsOrEquals(xid, ReadNextTransactionId()));
 }

@@ -36,13 +36,10 @@ enum
 /* The statements: see statements in set.c. */
 typedef enum DedupStatement
 {
-	DEDUP_LOOK,
-	DEDUP_LOOK_AGAIN,
+	DEDUP_SEEN,
 	DEDUP_CLAIM,
-	DEDUP_LOOK_MANY,
-	DEDUP_LOOK_CLAIMS,
+	DEDUP_SEEN_MANY,
 	DEDUP_CLAIM_MANY,
-	DEDUP_UNDO,
 	DEDUP_FORGOTTEN,
 	DEDUP_STATEMENTS
 } DedupStatement;
@@ -51,6 +48,7 @@ typedef enum DedupStatement
 typedef struct DedupSet
 {
 	Oid			relid;			/* of its first table */
+	Oid			home;			/* the extension's schema */
 	bool		stale;			/* one of the tables has changed since */
 	MemoryContext context;		/* of all this but the plans */
 	struct DedupSet *next;		/* in the list of those to be freed */
@@ -59,7 +57,6 @@ typedef struct DedupSet
 	bool		snowflake;		/* members of chunks are folded ids */
 	bool		owned;			/* claims go straight into the chunks */
 	int32		chunk_bits;
-	Oid			type;			/* roaring64 */
 	SPIPlanPtr	plans[DEDUP_STATEMENTS];
 } DedupSet;
 
@@ -73,18 +70,24 @@ typedef enum DedupAnswer
 
 /*
  * set.c: the set of a table, until the end of the transaction.  Errors if it
- * is none.  The caller is connected to SPI, here and below.
+ * is none.  funcid is of the calling function, which says where the extension
+ * is.  The caller is connected to SPI, here and below.
  */
-extern DedupSet *dedup_open(Oid relid);
+extern DedupSet *dedup_open(Oid relid, Oid funcid);
 
 /*
- * set.c: runs a statement, with a snapshot of its own, and gives the number of
- * rows.  dedup_run_latest sees what is committed by now whatever the isolation
- * level; dedup_read what the calling statement sees, and works on a standby.
+ * set.c: runs a statement and gives the number of rows; as read_only with the
+ * snapshot of the calling statement, also on a standby.
  */
-extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
-extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
-extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
+extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
+						bool read_only);
+
+/* set.c: column 1 of a row of the statement that was run last. */
+extern int64 dedup_result(uint64 row);
+
+/* set.c: ids of the key up to this one were forgotten; false if none were. */
+extern bool dedup_forgotten(DedupSet *set, Datum key, bool read_only,
+							int64 *highest);
 
 /* set.c: argument checks. */
 extern void dedup_not_null(FunctionCallInfo fcinfo, int argno,
@@ -92,26 +95,18 @@ extern void dedup_not_null(FunctionCallInfo fcinfo, int argno,
 extern void dedup_check_key(Datum key);
 extern void dedup_writable(const char *function);
 
-/* set.c: errors if a set is distributed and snapshots are the transaction's. */
-extern void dedup_check_isolation(DedupSet *set);
-
-/* set.c: the qualified, quoted name of a relation. */
-extern char *dedup_relation_name(Oid relid);
-
 /* set.c: an id as an element of a chunk, and the number of that chunk. */
 extern int64 dedup_place(const DedupSet *set, int64 id);
 #define dedup_chunk(set, place) ((place) >> (set)->chunk_bits)
 
-/* claim.c: claims ids, at least one; funcid is of the calling function. */
-extern DedupAnswer dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id);
+/* claim.c: claims an id. */
+extern DedupAnswer dedup_claim(DedupSet *set, Datum key, int64 id);
 
-/* many.c: the same for ids that are sorted and distinct. */
-extern void dedup_claim_owned(DedupSet *set, Oid funcid, Datum key,
-							  const int64 *ids, int n, DedupAnswer *answers);
-
-/* claim.c: whether a member of a chunk, as it is in the table, has a place. */
-extern bool dedup_holds(Datum members, int64 place);
-extern bool dedup_same_datum(Datum a, Datum b);
-extern void dedup_serialization_failure(void);
+/*
+ * many.c: writes ids straight into the chunks of an owned set and says of each
+ * whether it is new.
+ */
+extern void dedup_claim_owned(DedupSet *set, Datum key, const int64 *ids,
+							  int n, DedupAnswer *answers);
 
 #endif							/* ROARING64_DEDUP_H */

@@ -13,9 +13,7 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -41,13 +39,6 @@ typedef struct Batch
 	DedupAnswer *answers;		/* of each */
 	int			n;
 } Batch;
-
-/* Rows (chunk, members) of a look, by chunk. */
-typedef struct Rows
-{
-	SPITupleTable *table;
-	uint64		n;
-} Rows;
 
 static int
 compare_given(const void *a, const void *b)
@@ -103,7 +94,7 @@ get_batch(FunctionCallInfo fcinfo)
 		batch.ids[batch.n] = batch.given[i].id;
 		batch.positions[batch.n++] = batch.given[i].position;
 	}
-	batch.answers = palloc0(sizeof(DedupAnswer) * Max(batch.n, 1));
+	batch.answers = palloc(sizeof(DedupAnswer) * Max(batch.n, 1));
 	return batch;
 }
 
@@ -140,259 +131,126 @@ answers_array(const Batch *batch, DedupAnswer wanted, bool repeat)
 											  BOOLOID, 1, true, TYPALIGN_CHAR));
 }
 
-/* The chunks of all ids, distinct. */
-static Datum
-chunk_numbers(const DedupSet *set, const Batch *batch)
-{
-	int64	   *chunks = palloc(sizeof(int64) * batch->n);
-	int			n = 0;
-
-	for (int i = 0; i < batch->n; i++)
-		chunks[i] = dedup_chunk(set, dedup_place(set, batch->ids[i]));
-	qsort(chunks, batch->n, sizeof(int64), compare_ids);
-	for (int i = 0; i < batch->n; i++)
-	{
-		if (i == 0 || chunks[i] != chunks[n - 1])
-			chunks[n++] = chunks[i];
-	}
-	return roaring64_bigint_array(chunks, n);
-}
-
-static Datum
-row_column(Rows rows, uint64 i, int column)
-{
-	bool		isnull;
-
-	return SPI_getbinval(rows.table->vals[i], rows.table->tupdesc, column,
-						 &isnull);
-}
-
-static bool
-are_same(Rows a, Rows b)
-{
-	if (a.n != b.n)
-		return false;
-	for (uint64 i = 0; i < a.n; i++)
-	{
-		if (row_column(a, i, 1) != row_column(b, i, 1) ||
-			!dedup_same_datum(row_column(a, i, 2), row_column(b, i, 2)))
-			return false;
-	}
-	return true;
-}
-
-/* An id of a batch by its chunk. */
-typedef struct Placed
-{
-	int64		chunk;
-	int64		place;
-	int			i;				/* in the batch */
-} Placed;
-
-static int
-compare_placed(const void *a, const void *b)
-{
-	return compare_ids(&((const Placed *) a)->chunk,
-					   &((const Placed *) b)->chunk);
-}
-
 /*
- * Notes what of the batch is in the rows as duplicates.  Both are gone through
- * by chunk, and each set is opened once.
+ * Runs a statement about all ids of a batch, and notes one answer for those
+ * that it returns and another for the rest.  They are claimed a microsecond
+ * from each other, in the order of the array.
  */
 static void
-look_into(DedupSet *set, Batch *batch, Rows rows)
+run(DedupSet *set, Batch *batch, DedupStatement n, bool read_only,
+	DedupAnswer returned, DedupAnswer rest)
 {
-	Placed	   *placed;
-	int			first = 0;
+	int64	   *numbers = palloc(sizeof(int64) * batch->n);
+	TimestampTz now = GetCurrentTimestamp();
+	Datum		values[4];
+	ArrayType  *times;
+	uint64		rows;
 
-	if (rows.n == 0)
-		return;
-	placed = palloc(sizeof(Placed) * batch->n);
+	values[0] = batch->key;
+	values[1] = roaring64_bigint_array(batch->ids, batch->n);
 	for (int i = 0; i < batch->n; i++)
-	{
-		placed[i].place = dedup_place(set, batch->ids[i]);
-		placed[i].chunk = dedup_chunk(set, placed[i].place);
-		placed[i].i = i;
-	}
-	qsort(placed, batch->n, sizeof(Placed), compare_placed);
-	for (uint64 r = 0; r < rows.n; r++)
-	{
-		int64		chunk = DatumGetInt64(row_column(rows, r, 1));
-		struct varlena *value;
-		r64_set		members;
+		numbers[i] = dedup_place(set, batch->ids[i]);
+	values[2] = roaring64_bigint_array(numbers, batch->n);
+	for (int i = 0; i < batch->n; i++)
+		numbers[i] = now + batch->positions[i];
+	times = DatumGetArrayTypeP(roaring64_bigint_array(numbers, batch->n));
+	times->elemtype = TIMESTAMPTZOID;	/* which is an int64 too */
+	values[3] = PointerGetDatum(times);
 
-		CHECK_FOR_INTERRUPTS();
-		while (first < batch->n && placed[first].chunk < chunk)
-			first++;
-		value = PG_DETOAST_DATUM_PACKED(row_column(rows, r, 2));
-		members = roaring64_view(value);
-		r64_index_set(&members);
-		for (int i = first; i < batch->n && placed[i].chunk == chunk; i++)
-		{
-			if (r64_contains(&members, placed[i].place))
-				batch->answers[placed[i].i] = DEDUP_DUPLICATE;
-		}
-		r64_close(&members);
-		if (PointerGetDatum(value) != row_column(rows, r, 2))
-			pfree(value);
+	rows = dedup_run(set, n, values, read_only);
+	for (int i = 0; i < batch->n; i++)
+		batch->answers[i] = rest;
+	for (uint64 row = 0; row < rows; row++)
+	{
+		int64		id = dedup_result(row);
+		int64	   *found = bsearch(&id, batch->ids, batch->n, sizeof(int64),
+									compare_ids);
+
+		if (found == NULL)
+			elog(ERROR, "a dedup set knows of an id that was not asked for");
+		batch->answers[found - batch->ids] = returned;
 	}
-	pfree(placed);
+	SPI_freetuptable(SPI_tuptable);
 }
 
-/* Notes what is not above the highest that was forgotten. */
+/* Notes those that are remembered as duplicates, and those that are too old. */
 static void
-look_for_old(DedupSet *set, Batch *batch,
-			 uint64 (*run) (DedupSet *, DedupStatement, Datum *))
+look(DedupSet *set, Batch *batch, bool read_only)
 {
-	bool		isnull;
-	int64		forgotten;
+	int64		highest;
 
-	if (!set->ascending || run(set, DEDUP_FORGOTTEN, &batch->key) == 0)
+	run(set, batch, DEDUP_SEEN_MANY, read_only, DEDUP_DUPLICATE, DEDUP_NEW);
+	if (!dedup_forgotten(set, batch->key, read_only, &highest))
 		return;
-	forgotten = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-											SPI_tuptable->tupdesc, 1, &isnull));
-	for (int i = 0; i < batch->n && batch->ids[i] <= forgotten; i++)
+	for (int i = 0; i < batch->n && batch->ids[i] <= highest; i++)
 	{
 		if (batch->answers[i] == DEDUP_NEW)
 			batch->answers[i] = DEDUP_TOO_OLD;
 	}
 }
 
-/*
- * Inserts the claims.  They are told apart, by a microsecond each, in the
- * order of the array.
- */
+/* Claims what a look has not found, in the order of the array. */
 static void
-insert_claims(DedupSet *set, Batch *batch)
+claim_owned(DedupSet *set, Batch *batch)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	Given	   *order = palloc(sizeof(Given) * batch->n);
 	int64	   *ids = palloc(sizeof(int64) * batch->n);
-	int64	   *times = palloc(sizeof(int64) * batch->n);
+	DedupAnswer *answers = palloc(sizeof(DedupAnswer) * batch->n);
 	int			n = 0;
-	uint64		inserted;
-	ArrayType  *array;
-	Datum		values[3];
-	bool		isnull;
 
+	look(set, batch, false);
 	for (int i = 0; i < batch->n; i++)
 	{
-		if (batch->answers[i] != DEDUP_NEW)
-			continue;
-		ids[n] = batch->ids[i];
-		times[n++] = now + batch->positions[i];
+		if (batch->answers[i] == DEDUP_NEW)
+			order[n++] = (Given) {batch->positions[i], i};
 	}
-	if (n == 0)
-		return;
-	values[0] = batch->key;
-	values[1] = roaring64_bigint_array(ids, n);
-	array = DatumGetArrayTypeP(roaring64_bigint_array(times, n));
-	array->elemtype = TIMESTAMPTZOID;	/* which is an int64 too */
-	values[2] = PointerGetDatum(array);
-	inserted = dedup_run(set, DEDUP_CLAIM_MANY, values);
-	if (inserted < n)
-	{
-		/* the rows come in the order in which they were inserted */
-		uint64		row = 0;
-
-		for (int i = 0; i < batch->n; i++)
-		{
-			if (batch->answers[i] != DEDUP_NEW)
-				continue;
-			if (row < inserted &&
-				DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
-											SPI_tuptable->tupdesc, 1,
-											&isnull)) == batch->ids[i])
-				row++;
-			else
-				batch->answers[i] = DEDUP_DUPLICATE;
-		}
-		if (row != inserted)
-			elog(ERROR, "claims were not inserted in their order");
-	}
-	SPI_freetuptable(SPI_tuptable);
-}
-
-/* Takes back the claims of ids that were new and are not any more. */
-static void
-undo(DedupSet *set, const Batch *batch, const DedupAnswer *before)
-{
-	int64	   *ids = palloc(sizeof(int64) * batch->n);
-	int			n = 0;
-	Datum		values[2];
-
-	for (int i = 0; i < batch->n; i++)
-	{
-		if (before[i] == DEDUP_NEW && batch->answers[i] != DEDUP_NEW)
-			ids[n++] = batch->ids[i];
-	}
-	if (n == 0)
-		return;
-	if (IsolationUsesXactSnapshot())
-		dedup_serialization_failure();
-	values[0] = batch->key;
-	values[1] = roaring64_bigint_array(ids, n);
-	dedup_run(set, DEDUP_UNDO, values);
+	qsort(order, n, sizeof(Given), compare_given);
+	for (int i = 0; i < n; i++)
+		ids[i] = batch->ids[order[i].position];
+	dedup_claim_owned(set, batch->key, ids, n, answers);
+	for (int i = 0; i < n; i++)
+		batch->answers[order[i].position] = answers[i];
 }
 
 static void
-claim_many(DedupSet *set, Oid funcid, Batch *batch)
+claim(DedupSet *set, Batch *batch)
 {
-	Datum		values[2] = {batch->key, chunk_numbers(set, batch)};
-	Rows		before;
-	Rows		after;
-	DedupAnswer *inserted;
+	DedupAnswer *answers = batch->answers;
+	int64		highest;
+	bool		old = false;
 
-	before.n = dedup_run(set, DEDUP_LOOK_MANY, values);
-	before.table = SPI_tuptable;
-	look_into(set, batch, before);
-	look_for_old(set, batch, dedup_run);
-	if (set->owned)
-	{
-		/* in the order of the array */
-		Given	   *order = palloc(sizeof(Given) * batch->n);
-		int64	   *ids = palloc(sizeof(int64) * batch->n);
-		DedupAnswer *answers = palloc(sizeof(DedupAnswer) * batch->n);
-		int			n = 0;
-
-		for (int i = 0; i < batch->n; i++)
-		{
-			if (batch->answers[i] == DEDUP_NEW)
-				order[n++] = (Given) {batch->positions[i], i};
-		}
-		qsort(order, n, sizeof(Given), compare_given);
-		for (int i = 0; i < n; i++)
-			ids[i] = batch->ids[order[i].position];
-		dedup_claim_owned(set, funcid, batch->key, ids, n, answers);
-		for (int i = 0; i < n; i++)
-			batch->answers[order[i].position] = answers[i];
+	run(set, batch, DEDUP_CLAIM_MANY, false, DEDUP_NEW, DEDUP_DUPLICATE);
+	if (!dedup_forgotten(set, batch->key, false, &highest))
 		return;
+	for (int i = 0; i < batch->n && batch->ids[i] <= highest; i++)
+		old |= answers[i] == DEDUP_DUPLICATE;
+	if (!old)
+		return;
+
+	/* now the others are remembered too */
+	batch->answers = palloc(sizeof(DedupAnswer) * batch->n);
+	look(set, batch, false);
+	for (int i = 0; i < batch->n; i++)
+	{
+		if (answers[i] == DEDUP_DUPLICATE && batch->answers[i] == DEDUP_TOO_OLD)
+			answers[i] = DEDUP_TOO_OLD;
 	}
-	insert_claims(set, batch);
-	inserted = palloc(sizeof(DedupAnswer) * batch->n);
-	memcpy(inserted, batch->answers, sizeof(DedupAnswer) * batch->n);
-	after.n = dedup_run_latest(set, DEDUP_LOOK_MANY, values);
-	after.table = SPI_tuptable;
-	if (!are_same(before, after))
-		look_into(set, batch, after);
-	look_for_old(set, batch, dedup_run_latest);
-	undo(set, batch, inserted);
+	batch->answers = answers;
 }
 
 /*
  * See dedup.h.  What is written waits for others that write to the key, so only
- * the function that writes knows what is new.  Its statement names an object of
- * the extension and is not kept.
+ * the function that writes knows what is new.
  */
 void
-dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
-				  int n, DedupAnswer *answers)
+dedup_claim_owned(DedupSet *set, Datum key, const int64 *ids, int n,
+				  DedupAnswer *answers)
 {
 	Oid			types[3] = {REGCLASSOID, TEXTOID, INT8ARRAYOID};
 	Datum		values[3] = {
 		ObjectIdGetDatum(set->relid), key, roaring64_bigint_array(ids, n)
 	};
-	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(funcid)));
+	const char *schema = quote_identifier(get_namespace_name(set->home));
 	bool		isnull;
 	r64_set		fresh;
 
@@ -428,34 +286,18 @@ roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
 	dedup_writable("roaring64_dedup_claim_many()");
 	batch = get_batch(fcinfo);
 	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
-	dedup_check_isolation(set);
+	set = dedup_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid);
 	if (batch.n > 0)
-		claim_many(set, fcinfo->flinfo->fn_oid, &batch);
+	{
+		if (set->owned)
+			claim_owned(set, &batch);
+		else
+			claim(set, &batch);
+	}
 	MemoryContextSwitchTo(context);
 	result = answers_array(&batch, DEDUP_NEW, false);
 	SPI_finish();
 	return result;
-}
-
-/* Notes the claims of ids, in the snapshot of the calling statement. */
-static void
-see_claims(DedupSet *set, Batch *batch)
-{
-	Datum		values[2] = {batch->key, roaring64_bigint_array(batch->ids, batch->n)};
-	uint64		n = dedup_read(set, DEDUP_LOOK_CLAIMS, values);
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		bool		isnull;
-		int64		id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i],
-													 SPI_tuptable->tupdesc, 1,
-													 &isnull));
-		int64	   *found = bsearch(&id, batch->ids, batch->n, sizeof(int64),
-									compare_ids);
-
-		batch->answers[found - batch->ids] = DEDUP_DUPLICATE;
-	}
 }
 
 /*
@@ -473,18 +315,9 @@ roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
 	Datum		result;
 
 	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
+	set = dedup_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid);
 	if (batch.n > 0)
-	{
-		Datum		values[2] = {batch.key, chunk_numbers(set, &batch)};
-		Rows		rows;
-
-		see_claims(set, &batch);
-		rows.n = dedup_read(set, DEDUP_LOOK_MANY, values);
-		rows.table = SPI_tuptable;
-		look_into(set, &batch, rows);
-		look_for_old(set, &batch, dedup_read);
-	}
+		look(set, &batch, true);
 	MemoryContextSwitchTo(context);
 	result = answers_array(&batch, DEDUP_DUPLICATE, true);
 	SPI_finish();

@@ -9,8 +9,8 @@
  * the transaction, and the next call makes another: statements name tables,
  * and after a rename the old text would find nothing, or another table.
  *
- * No statement names an object of the extension, which may be moved to another
- * schema.
+ * Statements name objects of the extension too, which may be moved to another
+ * schema.  That makes another set as well.
  *
  * src/dedup/set.c
  *
@@ -20,7 +20,6 @@
 
 #include "access/xact.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -48,70 +47,71 @@ static bool any_stale = false;
 
 /*
  * The statements.  %1, %2 and %3 stand for the tables of claims, chunks and
- * windows.  What takes one id has one plan for all; that for many is made for
- * each array, as it depends on how long that is.
+ * windows, %4 for the extension's schema, %5 for chunk_bits.  What is in
+ * brackets is for sets that ascend.  Each has one plan for all sets of values,
+ * which finds all rows by their index.
  *
- * A batch goes in in the order of the array, which is sorted: two of them meet
- * in the same order and never deadlock.
+ * The arguments are the key, then an id, its chunk and its place there; or ids
+ * in ascending order, their places and the times of their claims.  Batches go
+ * in in that order: two of them meet in the same order and never deadlock.
  */
+#define EQUALS " OPERATOR(pg_catalog.=) "
+#define IN_CHUNK \
+	"EXISTS (SELECT FROM %2 WHERE key" EQUALS "$1 AND chunk" EQUALS "$3" \
+	" AND members OPERATOR(%4.@>) $4)"
+#define NOT_FORGOTTEN(id) \
+	"[ AND (" id " OPERATOR(pg_catalog.<=)" \
+	" (SELECT forgotten FROM %3 WHERE key" EQUALS "$1)) IS NOT TRUE]"
+#define WITH_KNOWN \
+	"WITH given AS MATERIALIZED (SELECT id, place, t FROM ROWS FROM" \
+	" (pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))" \
+	" AS u (id, place, t)), known AS MATERIALIZED (" \
+	"SELECT %4.roaring64_or_agg(k.places) AS places FROM (" \
+	"SELECT place OPERATOR(pg_catalog.>>) %5 AS chunk," \
+	" %4.roaring64_agg(place) AS places FROM given GROUP BY 1) AS g," \
+	" LATERAL (SELECT %4.roaring64_or_agg(members OPERATOR(%4.&) g.places)" \
+	" AS places FROM %2 WHERE key" EQUALS "$1 AND chunk" EQUALS "g.chunk) AS k) "
+#define IS_KNOWN "(SELECT places FROM known) OPERATOR(%4.@>) place"
+
 typedef struct Statement
 {
 	const char *text;
 	int			nargs;
-	Oid			types[3];
-	int			cursor_options;
+	Oid			types[4];
 	int			result;
-	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
 
 static const Statement statements[DEDUP_STATEMENTS] = {
-	/* the sets that may have the id, and NULL for a claim of it */
-	[DEDUP_LOOK] = {
-		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) $2"
-		" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) $3",
-		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_GENERIC_PLAN,
-		SPI_OK_SELECT, "S"
-	},
-	[DEDUP_LOOK_AGAIN] = {
-		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) $2",
-		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "S"
+	[DEDUP_SEEN] = {
+		"SELECT $2 WHERE EXISTS (SELECT FROM %1 WHERE key" EQUALS "$1"
+		" AND id" EQUALS "$2) OR " IN_CHUNK,
+		4, {TEXTOID, INT8OID, INT8OID, INT8OID}, SPI_OK_SELECT
 	},
 	[DEDUP_CLAIM] = {
-		"INSERT INTO %1 (key, id, claimed_at) VALUES ($1, $2, $3)"
-		" ON CONFLICT (key, id) DO NOTHING",
-		3, {TEXTOID, INT8OID, TIMESTAMPTZOID}, CURSOR_OPT_GENERIC_PLAN,
-		SPI_OK_INSERT, ""
+		"INSERT INTO %1 (key, id, claimed_at)"
+		" SELECT $1, $2, pg_catalog.clock_timestamp() WHERE NOT " IN_CHUNK
+		NOT_FORGOTTEN("$2") " ON CONFLICT (key, id) DO NOTHING",
+		4, {TEXTOID, INT8OID, INT8OID, INT8OID}, SPI_OK_INSERT
 	},
-	[DEDUP_LOOK_MANY] = {
-		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) ANY ($2) ORDER BY chunk, generation",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "bS"
+	[DEDUP_SEEN_MANY] = {
+		WITH_KNOWN "SELECT id FROM given WHERE " IS_KNOWN
+		" UNION ALL SELECT id FROM %1 WHERE key" EQUALS "$1"
+		" AND id" EQUALS "ANY ($2)",
+		4, {TEXTOID, INT8ARRAYOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		SPI_OK_SELECT
 	},
-	[DEDUP_LOOK_CLAIMS] = {
-		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
-	},
-	/* claimed_at keeps the order of the array */
 	[DEDUP_CLAIM_MANY] = {
-		"INSERT INTO %1 (key, id, claimed_at) SELECT $1, i, t"
-		" FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, t)"
+		WITH_KNOWN "INSERT INTO %1 (key, id, claimed_at)"
+		" SELECT $1, id, t FROM given WHERE (" IS_KNOWN ") IS NOT TRUE"
+		NOT_FORGOTTEN("id") " ORDER BY id"
 		" ON CONFLICT (key, id) DO NOTHING RETURNING id",
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
-		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_INSERT_RETURNING, "b"
-	},
-	[DEDUP_UNDO] = {
-		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_DELETE, ""
+		4, {TEXTOID, INT8ARRAYOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		SPI_OK_INSERT_RETURNING
 	},
 	[DEDUP_FORGOTTEN] = {
-		"SELECT forgotten FROM %3 WHERE key OPERATOR(pg_catalog.=) $1"
+		"SELECT forgotten FROM %3 WHERE key" EQUALS "$1"
 		" AND forgotten IS NOT NULL",
-		1, {TEXTOID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "b"
+		1, {TEXTOID}, SPI_OK_SELECT
 	}
 };
 
@@ -198,9 +198,9 @@ make_hash_table(void)
 	RegisterXactCallback(free_stale, NULL);
 }
 
-/* See dedup.h. */
-char *
-dedup_relation_name(Oid relid)
+/* The qualified, quoted name of a relation. */
+static char *
+relation_name(Oid relid)
 {
 	char	   *name = get_rel_name(relid);
 	char	   *schema = get_namespace_name(get_rel_namespace(relid));
@@ -217,7 +217,7 @@ not_a_set(Oid relid)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a dedup set", dedup_relation_name(relid)),
+			 errmsg("\"%s\" is not a dedup set", relation_name(relid)),
 			 errhint("Name a table that roaring64_dedup_create has made.")));
 }
 
@@ -262,7 +262,7 @@ read_options(DedupSet *set)
 		not_a_set(set->relid);
 	if (SPI_execute(psprintf("SELECT claims, chunks, windows, ascending,"
 							 " snowflake, owned, chunk_bits FROM ONLY %s",
-							 dedup_relation_name(set->relid)),
+							 relation_name(set->relid)),
 					true, 2) != SPI_OK_SELECT || SPI_processed != 1)
 		not_a_set(set->relid);
 	for (int i = 0; i < 3; i++)
@@ -287,15 +287,16 @@ read_options(DedupSet *set)
 	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
 	if (set->chunk_bits < 0 || set->chunk_bits > 63 ||
 		members == InvalidAttrNumber ||
-		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
+		!roaring64_is_type(get_atttype(set->tables[DEDUP_CHUNKS], members)))
 		not_a_set(set->relid);
 	SPI_freetuptable(SPI_tuptable);
 }
 
 /* See dedup.h. */
 DedupSet *
-dedup_open(Oid relid)
+dedup_open(Oid relid, Oid funcid)
 {
+	Oid			home = get_func_namespace(funcid);
 	SetEntry   *entry;
 	DedupSet   *set;
 	MemoryContext context;
@@ -307,13 +308,14 @@ dedup_open(Oid relid)
 	if (!found)
 		entry->set = NULL;
 	set = entry->set;
-	if (set != NULL && !set->stale)
+	if (set != NULL && !set->stale && set->home == home)
 		return set;
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
 									ALLOCSET_SMALL_SIZES);
 	set = MemoryContextAllocZero(context, sizeof(DedupSet));
 	set->relid = set->tables[DEDUP_SET] = relid;
+	set->home = home;
 	set->context = context;
 	if (entry->set != NULL)
 	{
@@ -329,22 +331,32 @@ dedup_open(Oid relid)
 	return set;
 }
 
-/* The text of a statement with the names of the tables. */
+/* The text of a statement with what stands for names. */
 static char *
-statement_text(DedupSet *set, DedupStatement n)
+statement_text(DedupSet *set, const char *text)
 {
-	StringInfoData text;
+	StringInfoData result;
+	bool		skip = false;
 
-	initStringInfo(&text);
-	for (const char *p = statements[n].text; *p != '\0'; p++)
+	initStringInfo(&result);
+	for (const char *p = text; *p != '\0'; p++)
 	{
-		if (*p == '%')
-			appendStringInfoString(&text,
-								   dedup_relation_name(set->tables[*++p - '0']));
+		if (*p == '[')
+			skip = !set->ascending;
+		else if (*p == ']')
+			skip = false;
+		else if (skip)
+			continue;
+		else if (*p != '%')
+			appendStringInfoChar(&result, *p);
+		else if (*++p == '4')
+			appendStringInfoString(&result, quote_identifier(get_namespace_name(set->home)));
+		else if (*p == '5')
+			appendStringInfo(&result, "%d", set->chunk_bits);
 		else
-			appendStringInfoChar(&text, *p);
+			appendStringInfoString(&result, relation_name(set->tables[*p - '0']));
 	}
-	return text.data;
+	return result.data;
 }
 
 /* A statement of the set, prepared on first use. */
@@ -356,44 +368,22 @@ get_plan(DedupSet *set, DedupStatement n)
 
 	if (plan != NULL)
 		return plan;
-	plan = SPI_prepare_cursor(statement_text(set, n), statement->nargs,
-							  (Oid *) statement->types,
-							  statement->cursor_options);
+	plan = SPI_prepare_cursor(statement_text(set, statement->text),
+							  statement->nargs, (Oid *) statement->types,
+							  CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
 	return set->plans[n] = plan;
 }
 
 /*
- * After a statement.  A trigger of the user's may have altered a table that the
- * next one reads.
+ * See dedup.h.  Statements are executed, planned now or before, without
+ * sequential scans: a plan that is kept must find its rows by their index, also
+ * where the table was empty when it was made and is not any more.  That may be
+ * at any execution, as plans are made anew after DISCARD PLANS and much else.
  */
-static uint64
-checked(DedupSet *set, int code, DedupStatement n)
-{
-	const char *columns = statements[n].columns;
-
-	if (code != statements[n].result)
-		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
-			 SPI_result_code_string(code));
-	for (int i = 0; columns[i] != '\0'; i++)
-	{
-		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
-			(columns[i] == 'S' ? set->type : INT8OID))
-			not_a_set(set->relid);
-	}
-	return SPI_processed;
-}
-
-/*
- * Executes a statement, planned now or before, without sequential scans: a plan
- * that is kept must find its rows by their index, also where the table was
- * empty when it was made and is not any more.  That may be at any execution, as
- * plans are made anew after DISCARD PLANS and much else.
- */
-static uint64
-execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
-		bool read_only)
+uint64
+dedup_run(DedupSet *set, DedupStatement n, Datum *values, bool read_only)
 {
 	bool		seqscan = enable_seqscan;
 	int			code;
@@ -401,40 +391,42 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 	PG_TRY();
 	{
 		enable_seqscan = false;
-		code = SPI_execute_snapshot(get_plan(set, n), values, NULL, snapshot,
-									InvalidSnapshot, read_only, true, 0);
+		code = SPI_execute_plan(get_plan(set, n), values, NULL, read_only, 0);
 	}
 	PG_FINALLY();
 	{
 		enable_seqscan = seqscan;
 	}
 	PG_END_TRY();
-	return checked(set, code, n);
+	if (code != statements[n].result)
+		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
+			 SPI_result_code_string(code));
+	/* a trigger of the user's may alter a table that the next one reads */
+	if (SPI_tuptable != NULL && SPI_processed > 0 &&
+		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != INT8OID)
+		not_a_set(set->relid);
+	return SPI_processed;
 }
 
 /* See dedup.h. */
-uint64
-dedup_run(DedupSet *set, DedupStatement n, Datum *values)
+int64
+dedup_result(uint64 row)
 {
-	return execute(set, n, values, InvalidSnapshot, false);
+	bool		isnull;
+
+	return DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
+									   SPI_tuptable->tupdesc, 1, &isnull));
 }
 
 /* See dedup.h. */
-uint64
-dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
+bool
+dedup_forgotten(DedupSet *set, Datum key, bool read_only, int64 *highest)
 {
-	if (!IsolationUsesXactSnapshot())
-		return dedup_run(set, n, values);
-	/* what this transaction has done so far must be in the snapshot */
-	CommandCounterIncrement();
-	return execute(set, n, values, GetLatestSnapshot(), true);
-}
-
-/* See dedup.h. */
-uint64
-dedup_read(DedupSet *set, DedupStatement n, Datum *values)
-{
-	return execute(set, n, values, InvalidSnapshot, true);
+	if (!set->ascending ||
+		dedup_run(set, DEDUP_FORGOTTEN, &key, read_only) == 0)
+		return false;
+	*highest = dedup_result(0);
+	return true;
 }
 
 /* See dedup.h. */
@@ -468,29 +460,6 @@ dedup_writable(const char *function)
 	PreventCommandDuringRecovery(function);
 	PreventCommandIfReadOnly(function);
 	PreventCommandIfParallelMode(function);
-}
-
-/*
- * See dedup.h.  Citus has a table for what it distributes; another node's
- * latest snapshot cannot be asked for.
- */
-void
-dedup_check_isolation(DedupSet *set)
-{
-	Oid			type = OIDOID;
-	Datum		relid = ObjectIdGetDatum(set->tables[DEDUP_CLAIMS]);
-
-	if (!IsolationUsesXactSnapshot() ||
-		!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
-		return;
-	if (SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
-							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
-							  1, &type, &relid, NULL, true, 1) == SPI_OK_SELECT &&
-		SPI_processed > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ids of a distributed dedup set can be claimed in READ COMMITTED only"),
-				 errhint("Use SET TRANSACTION ISOLATION LEVEL READ COMMITTED.")));
 }
 
 /* See dedup.h. */

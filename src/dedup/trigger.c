@@ -225,7 +225,7 @@ roaring64_dedup_trigger(PG_FUNCTION_ARGS)
 				 errdetail("An UPDATE that moves a row to another partition inserts it there, and would lose it."),
 				 errhint("Give 'raise' as the trigger's last argument.")));
 	SPI_connect();
-	answer = dedup_claim(dedup_open(named_set(data)), fcinfo->flinfo->fn_oid,
+	answer = dedup_claim(dedup_open(named_set(data), fcinfo->flinfo->fn_oid),
 						 key, id);
 	SPI_finish();
 	if (answer == DEDUP_NEW)

@@ -27,7 +27,7 @@ SELECT roaring64_dedup_seen('seen', 'k', -5), roaring64_dedup_seen('seen', 'k', 
 	roaring64_dedup_seen_many('seen', 'k', '{-6,-5,-5,-9223372036854775808}');
 CALL roaring64_dedup_fold('seen');
 SELECT * FROM seen_chunks ORDER BY key, chunk;
-SELECT * FROM roaring64_dedup_stats('seen');
+SELECT claims - folded AS claims, chunks, ids FROM roaring64_dedup_stats('seen');
 SELECT roaring64_dedup_claim('seen', 'k', 1), roaring64_dedup_claim('seen', 'k', 2),
 	roaring64_dedup_claim_many('seen', 'k', '{9,3,-5,2,3}'), roaring64_dedup_seen_many('seen', 'k', '{1,2,3,4,9}');
 SELECT roaring64_dedup_count('seen', 'k'), roaring64_dedup_export('seen', 'k'), roaring64_dedup_export('seen', 'nobody');
@@ -35,7 +35,7 @@ SELECT roaring64_dedup_forget('seen', 'k', 1), roaring64_dedup_forget('seen', 'k
 	roaring64_dedup_forget_many('seen', 'k', '{2,3,9,100,9}'), roaring64_dedup_claim_many('seen', 'k', '{1,2,5}');
 SELECT roaring64_dedup_load('seen', 'k', '{1,2,5,6,7}'), roaring64_dedup_load('seen', 'k', '{}');
 CALL roaring64_dedup_fold('seen');
-SELECT roaring64_dedup_export('seen', 'k'), (SELECT count(*) FROM seen_claims) AS claims;
+SELECT roaring64_dedup_export('seen', 'k'), (SELECT claims - folded FROM roaring64_dedup_stats('seen')) AS claims;
 -- a chunk with nothing in it goes
 SELECT roaring64_dedup_forget('seen', 'other', 1), (SELECT count(*) FROM seen_chunks WHERE key = 'other') AS chunks;
 
@@ -99,10 +99,10 @@ SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k' || i, i)) FROM g
 CREATE FUNCTION no_500() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'k500' THEN RAISE 'not this one'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER no_500 BEFORE INSERT ON seen_chunks FOR EACH ROW EXECUTE FUNCTION no_500();
 CALL roaring64_dedup_fold('seen');
-SELECT key FROM seen_claims;
+SELECT key FROM seen_claims EXCEPT SELECT key FROM seen_chunks;
 DROP TRIGGER no_500 ON seen_chunks;
 CALL roaring64_dedup_fold('seen');
-SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
+SELECT (SELECT claims - folded FROM roaring64_dedup_stats('seen')) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
 
 --
 -- Without the primary key, as a restore may leave it: an error, never two winners
@@ -357,7 +357,7 @@ ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bytea USING members::by
 SELECT outcome('SELECT roaring64_dedup_claim(''dedup_again.moved'', ''k'', 5)');
 SELECT outcome('SELECT roaring64_dedup_seen_many(''dedup_again.moved'', ''k'', ''{5}'')');
 ALTER TABLE dedup_again.moving_chunks ALTER members TYPE roaring64 USING members::roaring64;
--- nor one that a trigger has altered meanwhile
+-- and no trigger can alter one meanwhile
 CREATE FUNCTION alter_chunks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bigint USING 77;
