@@ -19,14 +19,12 @@
 # $ROARING64_TEST_STRESS says for how many seconds; 60 if not given.  It has been
 # run for 40 seconds with each of these faults, and failed each time:
 #
-#	- no second look: what a claim finds in the chunks after its insertion is
-#	  not looked at (dedup_claim() in claim.c, claim_many() in many.c).  Ids
-#	  have two winners;
+#	- no horizon: roaring64_dedup_settled() is always true, so that fold deletes
+#	  claims at once.  Ids have two winners;
 #	- no primary key: NAME_claims is made without one, and claims are inserted
 #	  with ON CONFLICT DO NOTHING that names no columns.  Ids have two winners;
-#	- fold copies claims to the chunks without deleting them, and deletes them
-#	  in the next transaction.  What was claimed in between is lost: ids have
-#	  two winners, answers are wrong, and what is remembered is not what was won.
+#	- fold does not lock the claims that it copies.  What is forgotten meanwhile
+#	  is remembered.
 
 use strict;
 use warnings FATAL => 'all';
