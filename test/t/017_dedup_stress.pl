@@ -155,6 +155,8 @@ query(q{
 				WHEN level < 0.25 THEN 'serializable' ELSE 'read committed' END, false);
 			COMMIT;
 			BEGIN
+				-- so that snapshots of transactions outlive folds
+				IF random() < 0.2 THEN PERFORM pg_sleep(random() * 0.3); END IF;
 				what := one_of_them(me);
 				IF random() < 0.2 THEN
 					BEGIN
@@ -164,7 +166,6 @@ query(q{
 						NULL;
 					END;
 				END IF;
-				IF random() < 0.1 THEN PERFORM pg_sleep(random() * 0.02); END IF;
 				IF random() < 0.1 THEN RAISE division_by_zero; END IF;
 				INSERT INTO done VALUES (what, 'done', 1);
 			EXCEPTION
