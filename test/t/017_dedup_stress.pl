@@ -22,9 +22,9 @@
 #	- no horizon: roaring64_dedup_settled() is always true, so that fold deletes
 #	  claims at once.  Ids have two winners;
 #	- no primary key: NAME_claims is made without one, and claims are inserted
-#	  with ON CONFLICT DO NOTHING that names no columns.  Ids have two winners;
-#	- fold does not lock the claims that it copies.  What is forgotten meanwhile
-#	  is remembered.
+#	  with ON CONFLICT DO NOTHING that names no columns.  Ids have two winners.
+#
+# That fold locks the claims that it copies, dedup_fold.spec shows.
 
 use strict;
 use warnings FATAL => 'all';
