@@ -226,9 +226,9 @@ typedef enum r64_op
 extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
 
 /*
- * count_many.c: how many elements n sets combined have, without a set made on the
- * way: the union, the intersection, those of the first that no other has, those
- * of an odd number of them.  Of no sets it is 0.
+ * count_many.c: how many elements n sets combined have, without a set made on
+ * the way: the union, the intersection, those of the first that no other has,
+ * those of an odd number of them.  Of no sets it is 0.
  */
 extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
 									 const r64_set *sets, size_t n);
