@@ -6,6 +6,9 @@
 #	make demo, make test, make sanitize, make fuzz, make valgrind, make bench
 #		on a bare Debian machine: install what is missing, then run on a
 #		private server that is removed afterwards
+#	make indent, make indent-check
+#		lay out the sources, or show what that would change; needs the
+#		development files of PostgreSQL 17 or 18
 #	make dist
 #		the archives of a release, in the folder above
 #
@@ -67,7 +70,8 @@ WERROR ?=
 # These goals compile nothing here, so they need not find CRoaring, and those
 # of the first line not even PostgreSQL.
 BARE_GOALS = install-deps demo test sanitize fuzz valgrind bench dist
-OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck
+OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck indent \
+	indent-check
 GOALS := $(or $(MAKECMDGOALS),all)
 
 ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
@@ -148,6 +152,19 @@ $(CROARING_OBJ): croaring/croaring.c $(wildcard $(addprefix $(ROARING_SOURCE)/,\
 
 .PHONY: FORCE
 endif
+
+# pgindent is one of PostgreSQL's development files since 17.  Where its version
+# of pg_bsd_indent is not 2.1.2, as in 19, the layout differs in details.
+INDENT_DIRS = $(addprefix $(top)/src/,engine type aggregate)
+PGINDENT = $(bindir)/pgindent --indent=$(bindir)/pg_bsd_indent \
+	--typedefs=$(top)/typedefs.list
+
+.PHONY: indent indent-check
+indent:
+	$(PGINDENT) $(INDENT_DIRS)
+
+indent-check:
+	@$(PGINDENT) --check --diff $(INDENT_DIRS)
 
 # A build elsewhere lacks the folders, and pg_regress wants expected/ there.
 ifneq ($(top),.)

@@ -182,7 +182,8 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 			acc->ranges_room = room;
 		}
 	}
-	acc->ranges[acc->nranges++] = (r64_range) {.lo = lo,.hi = hi};
+	acc->ranges[acc->nranges].lo = lo;
+	acc->ranges[acc->nranges++].hi = hi;
 }
 
 /* Puts a set to those that wait; false if it had better not. */

@@ -17,6 +17,7 @@
 r64_set
 r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 {
+	r64_set		s = {.env = env,.bytes = out,.size = R64_SINGLETON_SIZE};
 	uint64_t	u = (uint64_t) v;
 
 	r64_store64(out, 1);
@@ -26,7 +27,7 @@ r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 	r64_store32(out + 20, R64_KEY(u));	/* cardinality - 1 is 0 */
 	r64_store32(out + 24, (uint32_t) r64_bucket_header_size(1, false));
 	r64_store16(out + 28, R64_LOW(u));
-	return (r64_set) {.env = env,.bytes = out,.size = R64_SINGLETON_SIZE};
+	return s;
 }
 
 /* Sorts few values; a set wants no repeats, but these are dropped later. */
@@ -151,17 +152,17 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 }
 
 /* A range of unsigned values, lo <= hi. */
-typedef struct interval
+typedef struct u64_range
 {
 	uint64_t	lo;
 	uint64_t	hi;
-} interval;
+} u64_range;
 
 static int
 compare_intervals(const void *a, const void *b)
 {
-	uint64_t	x = ((const interval *) a)->lo;
-	uint64_t	y = ((const interval *) b)->lo;
+	uint64_t	x = ((const u64_range *) a)->lo;
+	uint64_t	y = ((const u64_range *) b)->lo;
 
 	return (x > y) - (x < y);
 }
@@ -170,7 +171,7 @@ r64_buf
 r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 {
 	/* one that goes through zero makes two */
-	interval   *v = env->alloc(env->arg, (2 * n + 1) * sizeof(interval));
+	u64_range  *v = env->alloc(env->arg, (2 * n + 1) * sizeof(u64_range));
 	size_t		m = 0;
 	r64_builder b;
 
@@ -183,12 +184,14 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 			continue;
 		if (ranges[i].lo < 0 && ranges[i].hi >= 0)
 		{
-			v[m++] = (interval) {.lo = 0,.hi = hi};
+			v[m].lo = 0;
+			v[m++].hi = hi;
 			hi = UINT64_MAX;
 		}
-		v[m++] = (interval) {.lo = lo,.hi = hi};
+		v[m].lo = lo;
+		v[m++].hi = hi;
 	}
-	qsort(v, m, sizeof(interval), compare_intervals);
+	qsort(v, m, sizeof(u64_range), compare_intervals);
 
 	r64_builder_init(&b, env, 16 * m + R64_SINGLETON_SIZE);
 	for (size_t i = 0; i < m; i++)

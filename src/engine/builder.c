@@ -98,9 +98,7 @@ add_run(r64_builder *b, uint32_t start, uint32_t end)
 	if (b->is_bitset)
 		bitset_set_lenrange(b->bitset.w, start, end - start);
 	else
-		b->runs[b->nruns++] = (rle16_t) {
-			.value = (uint16_t) start,.length = (uint16_t) (end - start)
-		};
+		b->runs[b->nruns++] = r64_make_run(start, end);
 }
 
 void

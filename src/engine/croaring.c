@@ -40,7 +40,7 @@ const char *
 r64_load_kernels(void)
 {
 #define R64_KERNEL_LINK(name) r64_kernel.name = name;
-	R64_KERNELS(R64_KERNEL_LINK)
+	R64_KERNELS(R64_KERNEL_LINK);
 	return NULL;
 }
 
@@ -62,9 +62,9 @@ r64_load_kernels(void)
 static bool
 is_interposed(void *library, const char *name)
 {
-	void	   *global = dlsym(RTLD_DEFAULT, name);
+	void	   *first = dlsym(RTLD_DEFAULT, name);
 
-	return global != NULL && global != dlsym(library, name);
+	return first != NULL && first != dlsym(library, name);
 }
 
 const char *
@@ -90,7 +90,7 @@ r64_load_kernels(void)
 	*(void **) &r64_kernel.name = dlsym(library, #name); \
 	if (r64_kernel.name == NULL) \
 		return ROARING_SONAME " has no function " #name "()";
-	R64_KERNELS(R64_KERNEL_LOAD)
+	R64_KERNELS(R64_KERNEL_LOAD);
 
 	return NULL;
 }
@@ -240,7 +240,7 @@ r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 		if (n > 0 && v == next)
 			scratch->r[n - 1].length++;
 		else
-			scratch->r[n++] = (rle16_t) {.value = v,.length = 0};
+			scratch->r[n++] = r64_make_run(v, v);
 	}
 	view.n_runs = n;
 	return view;

@@ -131,6 +131,17 @@ extern run_container_t r64_run_unchecked(const r64_env *env,
 extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
 								   r64_run_list *scratch);
 
+/* The run of the values [first, last]. */
+static inline rle16_t
+r64_make_run(uint32_t first, uint32_t last)
+{
+	rle16_t		run;
+
+	run.value = (uint16_t) first;
+	run.length = (uint16_t) (last - first);
+	return run;
+}
+
 /* Sets the values of runs, which must lie within the container. */
 static inline void
 r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)

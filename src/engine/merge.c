@@ -81,11 +81,11 @@ list_containers(const r64_env *env, const uint8_t *list, size_t size,
 				r64_container c;
 
 				r64_container_at(env, &w.b, i, &c);
-				*items++ = (item) {
-					.place = (uint64_t) w.b.high << 32 |
-						(uint32_t) c.key << 16 | (c.card - 1),
-					.data = (uint64_t) (c.data - list) << 1 | (c.type == R64_RUN)
-				};
+				items->place = (uint64_t) w.b.high << 32 |
+					(uint32_t) c.key << 16 | (c.card - 1);
+				items->data = (uint64_t) (c.data - list) << 1 |
+					(c.type == R64_RUN);
+				items++;
 			}
 	}
 }

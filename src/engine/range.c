@@ -13,7 +13,7 @@
 #include "setops.h"
 
 /* Up to two intervals of unsigned values, ascending: what to keep of a set. */
-typedef struct mask
+typedef struct range_mask
 {
 	int			n;
 	struct
@@ -21,7 +21,7 @@ typedef struct mask
 		uint64_t	lo;
 		uint64_t	hi;
 	}			part[2];
-} mask;
+} range_mask;
 
 typedef enum coverage
 {
@@ -32,7 +32,7 @@ typedef enum coverage
 
 /* How much of the values [lo, hi] a mask keeps. */
 static coverage
-mask_covers(const mask *m, uint64_t lo, uint64_t hi)
+mask_covers(const range_mask *m, uint64_t lo, uint64_t hi)
 {
 	coverage	c = NOTHING;
 
@@ -48,8 +48,8 @@ mask_covers(const mask *m, uint64_t lo, uint64_t hi)
 
 /* Appends the part of a container that a mask keeps. */
 static void
-write_masked_container(r64_writer *w, const mask *m, const r64_container *c,
-					   uint64_t base)
+write_masked_container(r64_writer *w, const range_mask *m,
+					   const r64_container *c, uint64_t base)
 {
 	r64_words	scratch;
 	bitset_container_t bitset = r64_as_bitset(w->env, c, &scratch);
@@ -77,7 +77,7 @@ write_masked_container(r64_writer *w, const mask *m, const r64_container *c,
 
 /* The containers of a bucket that a mask may keep: from the first up to *end. */
 static uint32_t
-masked_containers(const mask *m, const r64_bucket *b, uint32_t *end)
+masked_containers(const range_mask *m, const r64_bucket *b, uint32_t *end)
 {
 	uint64_t	lo = m->part[0].lo;
 	uint64_t	hi = m->part[m->n - 1].hi;
@@ -105,7 +105,7 @@ part_size(const r64_env *env, const r64_bucket *b, uint32_t from, uint32_t to)
  * the last it may keep a small part only, and often they are the same.
  */
 static size_t
-masked_size(const r64_set *s, const mask *m, uint64_t from, uint64_t to)
+masked_size(const r64_set *s, const range_mask *m, uint64_t from, uint64_t to)
 {
 	const r64_index_entry *entries = s->index->entries;
 	r64_bucket	b;
@@ -127,7 +127,7 @@ masked_size(const r64_set *s, const mask *m, uint64_t from, uint64_t to)
 }
 
 static void
-write_masked_bucket(r64_writer *w, const mask *m, const r64_bucket *b)
+write_masked_bucket(r64_writer *w, const range_mask *m, const r64_bucket *b)
 {
 	uint32_t	end;
 	uint32_t	i = masked_containers(m, b, &end);
@@ -166,7 +166,7 @@ write_masked_bucket(r64_writer *w, const mask *m, const r64_bucket *b)
 
 /* The elements of s that a mask keeps. */
 static r64_buf
-apply_mask(r64_set *s, const mask *m)
+apply_mask(r64_set *s, const range_mask *m)
 {
 	const r64_index *index;
 	r64_writer	w;
@@ -217,10 +217,10 @@ apply_mask(r64_set *s, const mask *m)
 }
 
 /* The mask that keeps [lo, hi], or all but that. */
-static mask
+static range_mask
 make_mask(int64_t lo, int64_t hi, bool keep)
 {
-	mask		m = {0};
+	range_mask	m = {0};
 	uint64_t	ulo = (uint64_t) lo;
 	uint64_t	uhi = (uint64_t) hi;
 
@@ -257,7 +257,7 @@ make_mask(int64_t lo, int64_t hi, bool keep)
 r64_buf
 r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 {
-	mask		m;
+	range_mask	m;
 
 	if (op == R64_OR || op == R64_XOR)
 		return r64_merge_range(op, a, lo, hi);

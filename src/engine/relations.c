@@ -163,7 +163,7 @@ containers_overlap(const r64_env *env, const r64_container *a,
 
 static bool
 r64_container_is_subset(const r64_env *env, const r64_container *a,
-					const r64_container *b)
+						const r64_container *b)
 {
 	container_pair p;
 

@@ -29,53 +29,52 @@ set_range(uint64_t *words, uint32_t start, uint32_t end)
 r64_operation
 r64_get_operation(r64_op op)
 {
+	r64_operation o = {0};
+
 	switch (op)
 	{
 		case R64_OR:
-			return (r64_operation) {
-				.keep_a = true,
-				.keep_b = true,
-				.keep_both = true,
-				.arrays = r64_kernel.array_container_union,
-				.bitsets = r64_kernel.bitset_container_or,
-				.runs = r64_kernel.run_container_union,
-				.list = r64_kernel.bitset_set_list_withcard,
-				.range = set_range,
-				.bits = r64_kernel.bitset_container_or_nocard
-			};
+			o.keep_a = true;
+			o.keep_b = true;
+			o.keep_both = true;
+			o.arrays = r64_kernel.array_container_union;
+			o.bitsets = r64_kernel.bitset_container_or;
+			o.runs = r64_kernel.run_container_union;
+			o.list = r64_kernel.bitset_set_list_withcard;
+			o.range = set_range;
+			o.bits = r64_kernel.bitset_container_or_nocard;
+			break;
 		case R64_AND:
-			return (r64_operation) {
-				.keep_both = true,
-				.arrays = r64_kernel.array_container_intersection,
-				.bitsets = r64_kernel.bitset_container_and,
-				.runs = r64_kernel.run_container_intersection,
-				.filter_by_bitset = r64_kernel.array_bitset_container_intersection,
-				.filter_by_runs = r64_kernel.array_run_container_intersection
-			};
+			o.keep_both = true;
+			o.arrays = r64_kernel.array_container_intersection;
+			o.bitsets = r64_kernel.bitset_container_and;
+			o.runs = r64_kernel.run_container_intersection;
+			o.filter_by_bitset =
+				r64_kernel.array_bitset_container_intersection;
+			o.filter_by_runs = r64_kernel.array_run_container_intersection;
+			break;
 		case R64_ANDNOT:
-			return (r64_operation) {
-				.keep_a = true,
-				.arrays = r64_kernel.array_container_andnot,
-				.bitsets = r64_kernel.bitset_container_andnot,
-				.runs = r64_kernel.run_container_andnot,
-				.list = r64_kernel.bitset_clear_list,
-				.range = bitset_reset_range,
-				.filter_by_bitset = r64_kernel.array_bitset_container_andnot,
-				.filter_by_runs = r64_kernel.array_run_container_andnot
-			};
+			o.keep_a = true;
+			o.arrays = r64_kernel.array_container_andnot;
+			o.bitsets = r64_kernel.bitset_container_andnot;
+			o.runs = r64_kernel.run_container_andnot;
+			o.list = r64_kernel.bitset_clear_list;
+			o.range = bitset_reset_range;
+			o.filter_by_bitset = r64_kernel.array_bitset_container_andnot;
+			o.filter_by_runs = r64_kernel.array_run_container_andnot;
+			break;
 		case R64_XOR:
-			return (r64_operation) {
-				.keep_a = true,
-				.keep_b = true,
-				.arrays = r64_kernel.array_container_xor,
-				.bitsets = r64_kernel.bitset_container_xor,
-				.runs = r64_kernel.run_container_xor,
-				.list = r64_kernel.bitset_flip_list_withcard,
-				.range = bitset_flip_range,
-				.bits = r64_kernel.bitset_container_xor_nocard
-			};
+			o.keep_a = true;
+			o.keep_b = true;
+			o.arrays = r64_kernel.array_container_xor;
+			o.bitsets = r64_kernel.bitset_container_xor;
+			o.runs = r64_kernel.run_container_xor;
+			o.list = r64_kernel.bitset_flip_list_withcard;
+			o.range = bitset_flip_range;
+			o.bits = r64_kernel.bitset_container_xor_nocard;
+			break;
 	}
-	return (r64_operation) {0};
+	return o;
 }
 
 /* Two array containers, together small enough for an array. */
@@ -231,16 +230,12 @@ complement_array(r64_writer *w, const r64_container *c)
 	{
 		uint32_t	v = x.array[i];
 
-		runs.r[n] = (rle16_t) {
-			.value = (uint16_t) start,.length = (uint16_t) (v - start - 1)
-		};
+		runs.r[n] = r64_make_run(start, v - 1);
 		n += v > start;
 		start = v + 1;
 	}
 	if (start <= R64_LOW_MAX)
-		runs.r[n++] = (rle16_t) {
-			.value = (uint16_t) start,.length = (uint16_t) (R64_LOW_MAX - start)
-		};
+		runs.r[n++] = r64_make_run(start, R64_LOW_MAX);
 	r64_writer_runs(w, c->key, runs.r, n);
 }
 
@@ -260,7 +255,7 @@ weight(const r64_container *c)
  */
 static void
 combine_large(const r64_operation *op, r64_writer *w,
-				   const r64_container *a, const r64_container *b)
+			  const r64_container *a, const r64_container *b)
 {
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;

@@ -275,15 +275,12 @@ roaring64_toast_source(Datum datum, ToastSource *source)
 	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
 		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
 		return false;
-	*source = (ToastSource) {
-		.source = {
-			.env = &roaring64_env,
-			.arg = source,
-			.fetch = fetch_part,
-			.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer)
-		},
-		.pointer = value
-	};
+	memset(source, 0, sizeof(*source));
+	source->source.env = &roaring64_env;
+	source->source.arg = source;
+	source->source.fetch = fetch_part;
+	source->source.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	source->pointer = value;
 	return r64_source_buckets(&source->source) <=
 		source->source.size / SLICE_MIN_BUCKET_SIZE;
 }

@@ -153,7 +153,8 @@ roaring64_from_multirange(PG_FUNCTION_ARGS)
 		int64		hi;
 
 		bounds_of(typcache, parts[i], &lo, &hi);
-		ranges[i] = (r64_range) {.lo = lo,.hi = hi};
+		ranges[i].lo = lo;
+		ranges[i].hi = hi;
 	}
 	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, ranges, n));
 }

@@ -256,10 +256,11 @@ roaring64_edit(Datum value, const int64 *values, int n, bool remove)
 	reserve_edits(v, n);
 	for (int i = 0; i < n; i++)
 	{
-		v->edits[v->nedits] = (Edit) {
-			.value = values[i],.number = v->nedits,.remove = remove
-		};
-		v->nedits++;
+		Edit	   *edit = &v->edits[v->nedits];
+
+		edit->value = values[i];
+		edit->number = v->nedits++;
+		edit->remove = remove;
 	}
 	return EOHPGetRWDatum(&v->hdr);
 }
