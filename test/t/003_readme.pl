@@ -239,7 +239,7 @@ sub catalog
 # Of a default only the value is shown, and of a procedure's arguments no IN.
 my $signature = q{
 	proname || '(' || regexp_replace(regexp_replace(pg_get_function_arguments(p.oid),
-			'(DEFAULT (NULL|''[^'']*''))::[a-z ]+(\[\])?', '\1', 'g'),
+			'(DEFAULT (NULL|''[^'']*''))::[a-z0-9 ]+(\[\])?', '\1', 'g'),
 			'(^|, )IN ', '\1', 'g') || ')' AS long,
 	p.oid::regprocedure::text AS short,
 	pg_get_function_result(p.oid) AS result

@@ -68,6 +68,8 @@ my $set_up = q{
 	SELECT roaring64_dedup_load('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
+	CREATE TABLE points (key text, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
+	SELECT roaring64_numbers_set('points', 'k', '{1,2}', '{5,-1}');
 	CREATE TABLE inbox (queue text, id bigint);
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
 	CREATE TABLE facts (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));
@@ -102,6 +104,12 @@ my @needs = (
 	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT * FROM roaring64_delay_take('later')}, 'SELECT, UPDATE, DELETE ON later' ],
 	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE, DELETE ON later' ],
+	[ q{SELECT roaring64_numbers_in_range('points', 'k', '[1,5]')}, 'SELECT ON points' ],
+	[ q{SELECT roaring64_numbers_top('points', 'k', 1)}, 'SELECT ON points' ],
+	[ q{SELECT roaring64_numbers_lock('points', 'k')}, 'SELECT, INSERT, UPDATE ON points' ],
+	[ q{SELECT roaring64_numbers_set('points', 'k', '{1,3}', '{4,NULL}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
+	[ q{SELECT roaring64_numbers_add('points', 'k', '{1,3}', '{4,4}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
+	[ q{SELECT roaring64_numbers_merge('points', 'other', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 );
 
 # In a transaction that is taken back.
@@ -234,7 +242,7 @@ $node->safe_psql('base', q{
 			planted := planted + 1;
 		END LOOP;
 		-- names that the statements of the helpers use themselves
-		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,w,s,n,o,given,claimed,locked,taken,numbered,placed,written,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,sets_facts}'::text[]) AS n (name)
+		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,w,s,n,o,given,claimed,locked,taken,numbered,placed,written,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,points,amounts,slices,old,new,parts,sums,sets_facts}'::text[]) AS n (name)
 		LOOP
 			EXECUTE format('CREATE VIEW evil.%I AS SELECT 1 AS id WHERE evil.refuse(%L)', p.name, 'table ' || p.name);
 		END LOOP;
@@ -297,6 +305,11 @@ my @calls = (
 	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
 	q{DROP TABLE app.wait},
 
+	q{CREATE TABLE app.score (key int, weight bigint, ids ext.roaring64 NOT NULL, PRIMARY KEY (key, weight))},
+	q{SELECT ext.roaring64_numbers_set('app.score', '1', '{1,2,3,4}', '{5,-3,0,9}'), ext.roaring64_numbers_add('app.score', '1', '{1,2,2,7}', '{1,1,1,1}')},
+	q{SELECT ext.roaring64_numbers_lock('app.score', '1', '2'), ext.roaring64_numbers_merge('app.score', '2', '1'), ext.roaring64_numbers_merge('app.score', '2', '1')},
+	q{SELECT ext.roaring64_numbers_in_range('app.score', '2', '[-2,12]'), ext.roaring64_numbers_top('app.score', '2', 2), ext.roaring64_numbers_top('app.score', '2', 1, '{2,3}', true)},
+
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
 	q{CALL ext.roaring64_migrate('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
 	q{INSERT INTO app.facts VALUES (3, 5000, true), (77, 1, false); UPDATE app.facts SET done = true;
@@ -326,8 +339,9 @@ for my $call (@calls)
 # what was done under it is what should have been done
 is($node->safe_psql('base', q{SET search_path = app, ext;
 	SELECT roaring64_dedup_export('c', 'k'), roaring64_dedup_export('c', 'x'), (SELECT count(*) FROM mail),
-		(SELECT count(*) FROM facts), (SELECT sum(roaring64_cardinality("all")) FROM sets)}),
-	'{1,2,3,80}|{1,2}|2|982|982', 'and did the right thing');
+		(SELECT count(*) FROM facts), (SELECT sum(roaring64_cardinality("all")) FROM sets),
+		(SELECT sum(weight * roaring64_cardinality(ids)) FROM score)}),
+	'{1,2,3,80}|{1,2}|2|982|982|45', 'and did the right thing');
 
 # the writers of others, with the traps in their way
 ($out, $err) = run_as('worker', "$path INSERT INTO app.facts VALUES (9, 9000, true)");

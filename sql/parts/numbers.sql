@@ -1,0 +1,320 @@
+--
+-- Numbers attached to ids.  A table of numbers has, for every key and every power
+-- of two, the set of the ids in whose number that power is; together they are
+-- known as a bit-sliced index:
+--
+--		key ANY TYPE, weight bigint, ids roaring64 NOT NULL,
+--		PRIMARY KEY (key, weight)
+--
+-- The number of an id is the sum of the weights of the rows that have it.  A
+-- weight is 0, in the row of all ids that have a number; or 2^0 to 2^62; or, of
+-- negative numbers, -2^0 to -2^63.  So every weight and every number is a bigint,
+-- a sum is one of weight * count, and a row says all there is to say of it:
+-- nothing depends on how many others there are, as the sign of two's complement
+-- does.  No row has an empty set, so equal numbers have equal rows.
+--
+-- The key is passed as text and becomes a literal of the column's type.  Whatever
+-- writes takes the lock of the row of weight 0 first, and makes it if there is
+-- none: so writers of a key come one after the other, and each sees what the one
+-- before has written.  The row is written and not only locked, so that a
+-- REPEATABLE READ transaction that missed another's rows gets an error.
+--
+
+--
+-- Reading
+--
+
+-- Both bounds ask for the ids with at least a number.  For a positive one, those
+-- whose magnitude is above it less one among the positive numbers; for another,
+-- all but those whose magnitude is above the bound's among the negative ones.
+-- Who is above a magnitude is found from the lowest weight to the highest: who has
+-- a bit that it lacks is above it, whatever the lower bits are; where it has the
+-- bit, it takes the bit and to be above below it.  So nobody is above who is not
+-- in a row for each bit that is higher than his: bits that have no row end the
+-- walk below them.
+CREATE FUNCTION roaring64_numbers_in_range(numbers regclass, key text, range int8range,
+										   OUT members roaring64)
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
+	lowest bigint := '-9223372036854775808';
+	bound bigint;
+	magnitude bigint;
+	slice record;
+	above members%TYPE;			-- those with a greater magnitude
+	up members%TYPE;			-- those who reach the bound
+BEGIN
+	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
+		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
+	LOOP
+		EXIT WHEN bound IS NULL;
+		above := '{}';
+		magnitude := CASE WHEN bound > 0 THEN bound - 1 ELSE -nullif(bound, lowest) END;
+		FOR slice IN EXECUTE format($sql$
+			SELECT size, ids
+			FROM (SELECT ids, abs(nullif(weight, $1)) AS size, bit_or(abs(nullif(weight, $1))) OVER () AS sizes
+				FROM %s WHERE key = %L AND CASE WHEN $2 > 0 THEN weight > 0 ELSE weight < 0 AND $2 > $1 END) AS t
+			WHERE (size > $3 & ~sizes) IS NOT FALSE ORDER BY size
+			$sql$, numbers, key) USING lowest, bound, magnitude
+		LOOP
+			EXECUTE format('SELECT $1 OPERATOR(%s.%s) $2', extension,
+				CASE WHEN slice.size & magnitude <> 0 THEN '&' ELSE '|' END)
+			INTO above USING above, slice.ids;
+		END LOOP;
+		IF bound > 0 THEN
+			up := above;
+		ELSE
+			EXECUTE format('SELECT ids OPERATOR(%s.-) $1 FROM %s WHERE key = %L AND weight = 0',
+				extension, numbers, key) INTO up USING above;
+		END IF;
+		EXECUTE format('SELECT coalesce($1 OPERATOR(%s.-) $2, $1, $2)', extension)
+		INTO members USING members, up;
+	END LOOP;
+	members := coalesce(members, '{}');
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
+'the ids with a number in the range';
+
+-- From the highest weight to the lowest: the better half of those who are still
+-- equal is in if there is place for all of it; if not, the other half is out.
+CREATE FUNCTION roaring64_numbers_top(numbers regclass, key text, n bigint,
+									  among roaring64 DEFAULT NULL,
+									  lowest boolean DEFAULT false,
+									  OUT members roaring64)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
+	equal among%TYPE;			-- those who may still be in, or not
+	better among%TYPE;
+	slice record;
+	more bigint;
+BEGIN
+	IF numbers IS NULL OR key IS NULL OR n IS NULL OR lowest IS NULL THEN
+		RETURN;
+	ELSIF n < 0 THEN
+		RAISE 'number of ids must not be negative' USING
+			ERRCODE = 'invalid_parameter_value';
+	END IF;
+	members := '{}';
+	EXECUTE format('SELECT CASE WHEN $1 IS NULL THEN ids ELSE ids OPERATOR(%s.&) $1 END FROM %s WHERE key = %L AND weight = 0',
+		extension, numbers, key) INTO equal USING among;
+	IF equal IS NULL THEN
+		RETURN;
+	END IF;
+	FOR slice IN EXECUTE format($sql$
+		SELECT (weight > 0) <> $1 AS good, ids FROM %s WHERE key = %L AND weight <> 0
+		ORDER BY (weight > 0) <> $1 DESC, abs(weight::numeric) DESC
+		$sql$, numbers, key) USING lowest
+	LOOP
+		EXECUTE format('SELECT b, %1$s.roaring64_cardinality(b) FROM (VALUES (%1$s.%2$s($1, $2))) AS t (b)',
+			extension, CASE WHEN slice.good THEN 'roaring64_and' ELSE 'roaring64_andnot' END)
+		INTO better, more USING equal, slice.ids;
+		IF more > n THEN
+			equal := better;
+		ELSIF more > 0 THEN
+			EXECUTE format('SELECT $1 OPERATOR(%1$s.|) $3, $2 OPERATOR(%1$s.-) $3', extension)
+			INTO members, equal USING members, equal, better;
+			n := n - more;
+		END IF;
+		EXIT WHEN n = 0;
+	END LOOP;
+	EXECUTE format('SELECT $1 OPERATOR(%1$s.|) %1$s.roaring64_slice($2, 0, $3)', extension)
+	INTO members USING members, equal, n;
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boolean) IS
+'the n ids with the largest numbers, or the lowest';
+
+--
+-- Writing
+--
+
+-- Locks keys, in their order.  A key gets its row of weight 0 if it has none.
+CREATE FUNCTION roaring64_numbers_lock(numbers regclass, VARIADIC keys text[])
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($sql$
+		INSERT INTO %1$s AS t (key, weight, ids)
+		SELECT key, 0, '{}' FROM (SELECT key FROM %1$s WHERE false %2$s) AS k ORDER BY key
+		ON CONFLICT (key, weight) DO UPDATE SET ids = t.ids
+		$sql$, numbers, (SELECT string_agg(format('UNION SELECT %L', key), ' ') FROM unnest(keys) AS key));
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
+'locks the numbers of keys until the transaction ends';
+
+CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
+									  ids bigint[], "values" bigint[])
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
+	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
+		RAISE 'arrays must have the same number of elements' USING
+			ERRCODE = 'array_subscript_error',
+			DETAIL = format('There are %s ids and %s values.',
+							coalesce(cardinality(ids)::text, 'NULL'),
+							coalesce(cardinality("values")::text, 'NULL'));
+	ELSIF array_position(ids, NULL) IS NOT NULL THEN
+		RAISE 'ids must not contain nulls' USING
+			ERRCODE = 'null_value_not_allowed';
+	ELSIF (SELECT count(*) <> count(DISTINCT id) FROM unnest(ids) AS id) THEN
+		RAISE 'ids must be distinct' USING
+			ERRCODE = 'cardinality_violation',
+			HINT = 'To add up several values of an id, use roaring64_numbers_add.';
+	END IF;
+	PERFORM roaring64_numbers_lock(numbers, key);
+	EXECUTE format($sql$
+		INSERT INTO %1$s AS t (key, weight, ids)
+		SELECT %2$L, weight, coalesce(new.ids, '{}')
+		FROM (SELECT weight, roaring64_agg(id) AS ids
+			FROM (SELECT 0::bigint AS weight
+				UNION ALL
+				SELECT sign << bit
+				FROM (SELECT max(abs(nullif(v, '-9223372036854775808'))) FROM unnest($2) AS v) AS m (size),
+					unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 62) AS bit
+				WHERE 1::bigint << bit <= size
+				UNION ALL
+				SELECT '-9223372036854775808') AS w,
+				unnest($1, $2) AS n (id, value)
+			WHERE CASE WHEN weight = 0 THEN value IS NOT NULL
+				WHEN weight = '-9223372036854775808' OR value = '-9223372036854775808' THEN value = weight
+				ELSE (value < 0) = (weight < 0) AND abs(value) & abs(weight) <> 0 END
+			GROUP BY weight) AS new
+			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $1::roaring64) AS old USING (weight)
+		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $1::roaring64) | excluded.ids
+		WHERE t.ids & $1::roaring64 <> excluded.ids
+		$sql$, numbers, key) USING ids, "values";
+	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_set(regclass, text, bigint[], bigint[]) IS
+'gives each id a number; NULL takes it away';
+
+CREATE FUNCTION roaring64_numbers_add(numbers regclass, key text,
+									  ids bigint[], "values" bigint[])
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
+	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
+		RAISE 'arrays must have the same number of elements' USING
+			ERRCODE = 'array_subscript_error',
+			DETAIL = format('There are %s ids and %s values.',
+							coalesce(cardinality(ids)::text, 'NULL'),
+							coalesce(cardinality("values")::text, 'NULL'));
+	ELSIF array_position(ids, NULL) IS NOT NULL OR array_position("values", NULL) IS NOT NULL THEN
+		RAISE 'ids and values must not contain nulls' USING
+			ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM roaring64_numbers_lock(numbers, key);
+	EXECUTE format($sql$
+		SELECT roaring64_numbers_set($3, %2$L, coalesce(array_agg(id), '{}'), coalesce(array_agg(number), '{}'))
+		FROM (SELECT id, sum(number)::bigint AS number
+			FROM (SELECT * FROM unnest($1, $2) AS n (id, number)
+				UNION ALL
+				SELECT roaring64_elements(ids & $1::roaring64), weight FROM %1$s WHERE key = %2$L) AS parts
+			GROUP BY id) AS sums
+		$sql$, numbers, key) USING ids, "values", numbers;
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
+'adds to the number of each id, which is 0 if it has none';
+
+-- A bit at a time, with the carries as a set: first the positive numbers and the
+-- negative ones, each for itself.  Those who have both then are subtracted, and
+-- those of them who went below 0 are complemented.  Difference and complement are
+-- of 63 bits: neither can be larger, and the highest bit of -2^63 is a borrow.
+CREATE FUNCTION roaring64_numbers_merge(numbers regclass, key text, source text)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	slice text := 'coalesce((SELECT ids FROM %s WHERE key = %L AND weight = %%s), ''{}'')';
+	a text := format(slice, numbers, key);
+	b text := format(slice, numbers, source);
+	put text := format('INSERT INTO %s (key, weight, ids) SELECT %L, %%s FROM t ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids',
+		numbers, key);
+	sign integer;
+	state record;
+	mixed record;
+	overflow boolean := false;
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
+	FROM pg_extension WHERE extname = 'roaring64';
+	PERFORM roaring64_numbers_lock(numbers, key, source);
+
+	FOREACH sign IN ARRAY '{1,-1}'::integer[] LOOP
+		EXECUTE 'SELECT ''{}''::roaring64 AS carry' INTO state;
+		FOR bit IN 0 .. CASE WHEN sign > 0 THEN 62 ELSE 63 END LOOP
+			EXECUTE format($sql$
+				WITH t AS MATERIALIZED (SELECT a # b # $1 AS sum, (a & b) | ($1 & (a # b)) AS carry
+					FROM (SELECT %1$s AS a, %2$s AS b) AS slices
+					WHERE NOT (roaring64_is_empty(b) AND roaring64_is_empty($1))),
+				w AS (%3$s)
+				SELECT coalesce((SELECT carry FROM t), '{}') AS carry
+				$sql$, format(a, '$2'), format(b, '$2'), format(put, '$2, sum'))
+			INTO state USING state.carry, sign::bigint << bit;
+		END LOOP;
+		overflow := overflow OR NOT roaring64_is_empty(state.carry);
+	END LOOP;
+	EXECUTE format($sql$
+		SELECT EXISTS (SELECT FROM %1$s WHERE key = %2$L AND weight < 0 AND weight > '-9223372036854775808'
+			AND ids && %3$s) OR $1
+		$sql$, numbers, key, format(a, '''-9223372036854775808''')) INTO overflow USING overflow;
+	IF overflow THEN
+		RAISE 'bigint out of range' USING
+			ERRCODE = 'numeric_value_out_of_range';
+	END IF;
+	EXECUTE format('WITH t AS (SELECT %s | %s AS ids) %s', format(a, 0), format(b, 0), format(put, '0, ids'));
+
+	EXECUTE format($sql$
+		SELECT coalesce(roaring64_or_agg(ids) FILTER (WHERE weight > 0)
+			& roaring64_or_agg(ids) FILTER (WHERE weight < 0), '{}') AS ids
+		FROM %s WHERE key = %L
+		$sql$, numbers, key) INTO mixed;
+	IF NOT roaring64_is_empty(mixed.ids) THEN
+		EXECUTE 'SELECT ''{}''::roaring64 AS borrow' INTO state;
+		FOR bit IN 0 .. 62 LOOP
+			EXECUTE format($sql$
+				WITH t AS MATERIALIZED (SELECT p, n, p & $3 AS a, n & $3 AS b
+					FROM (SELECT %1$s AS p, %2$s AS n) AS slices),
+				w AS (%3$s), v AS (%4$s)
+				SELECT ((b | $1) - a) | (b & $1) AS borrow FROM t
+				$sql$, format(a, '$2'), format(a, '-$2'), format(put, '$2, (p - $3) | (a # b # $1)'),
+				format(put, '-$2, n - $3'))
+			INTO state USING state.borrow, 1::bigint << bit, mixed.ids;
+		END LOOP;
+		EXECUTE format($sql$
+			WITH t AS MATERIALIZED (SELECT %1$s AS n), w AS (%2$s)
+			SELECT $1 | (n & $2) AS ids FROM t
+			$sql$, format(a, '''-9223372036854775808'''), format(put, '''-9223372036854775808''::bigint, n - $2'))
+		INTO mixed USING state.borrow, mixed.ids;
+
+		EXECUTE 'SELECT $1 AS carry' INTO state USING mixed.ids;
+		FOR bit IN 0 .. 62 LOOP
+			EXECUTE format($sql$
+				WITH t AS MATERIALIZED (SELECT p, n, $3 - p AS a FROM (SELECT %1$s AS p, %2$s AS n) AS slices),
+				w AS (%3$s), v AS (%4$s)
+				SELECT a & $1 AS carry FROM t
+				$sql$, format(a, '$2'), format(a, '-$2'), format(put, '$2, p - $3'),
+				format(put, '-$2, n | (a # $1)'))
+			INTO state USING state.carry, 1::bigint << bit, mixed.ids;
+		END LOOP;
+	END IF;
+	EXECUTE format('DELETE FROM %s WHERE key IN (%L, %L) AND roaring64_is_empty(ids)', numbers, key, source);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_merge(regclass, text, text) IS
+'adds the numbers of another key to those of a key';

@@ -1,0 +1,212 @@
+--
+-- Numbers attached to ids: what the functions of docs/numbers.md give and refuse,
+-- and random cases beside a row for every id.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+\set SHOW_CONTEXT never
+
+CREATE TABLE amounts (key text, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
+
+SELECT roaring64_numbers_set('amounts', 'a', '{1,2,3,4,5}', '{5,0,-3,7,-9223372036854775808}');
+SELECT weight, ids FROM amounts ORDER BY weight;
+-- one changes, one goes, one comes; rows that are no more needed go
+SELECT roaring64_numbers_set('amounts', 'a', '{5,3,6}', '{9223372036854775807,NULL,-1}');
+SELECT weight, ids FROM amounts WHERE weight NOT BETWEEN 8 AND 1::bigint << 61 ORDER BY weight;
+SELECT roaring64_numbers_add('amounts', 'a', '{5,5,6,9}', '{-9223372036854775807,1,1,2}');
+SELECT weight, ids FROM amounts ORDER BY weight;
+-- what is the same is not written
+CREATE FUNCTION written() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% %', TG_OP, new.weight; RETURN new; END $$;
+CREATE TRIGGER written AFTER INSERT OR UPDATE ON amounts FOR EACH ROW EXECUTE FUNCTION written();
+SELECT roaring64_numbers_set('amounts', 'a', '{1,2}', '{5,0}');
+SELECT roaring64_numbers_set('amounts', 'a', '{1}', '{4}');
+DROP TRIGGER written ON amounts;
+SELECT r, roaring64_numbers_in_range('amounts', 'a', r)
+FROM unnest(ARRAY['(,)', '[0,)', '(,0)', '[1,4]', '[0,0]', 'empty', '[100,200)', '[-9223372036854775808,1)', '(-9223372036854775808,)', '(,-9223372036854775808)', '[9223372036854775806,)', '(9223372036854775806,)']::int8range[]) AS r;
+SELECT n, roaring64_numbers_top('amounts', 'a', n) AS top, roaring64_numbers_top('amounts', 'a', n, lowest => true) AS lowest,
+	   roaring64_numbers_top('amounts', 'a', n, '{1,2,99}') AS among
+FROM generate_series(0, 7) AS n;
+-- a key that is not there, NULL
+SELECT roaring64_numbers_in_range('amounts', 'b', '(,)') AS range, roaring64_numbers_in_range('amounts', 'b', '[1,)') AS above,
+	   roaring64_numbers_top('amounts', 'b', 3) AS top, roaring64_numbers_top('amounts', NULL, 3) AS no_key, roaring64_numbers_in_range('amounts', 'a', NULL) AS no_range;
+SELECT roaring64_numbers_merge('amounts', 'b', 'c');
+SELECT roaring64_numbers_set('amounts', 'b', '{}', '{}'), roaring64_numbers_add('amounts', 'b', '{}', '{}'), roaring64_numbers_set('amounts', 'b', '{1}', '{NULL}');
+SELECT count(*) FROM amounts WHERE key <> 'a';
+-- with itself
+BEGIN;
+SELECT roaring64_numbers_merge('amounts', 'a', 'a');
+SELECT weight, ids FROM amounts ORDER BY weight;
+ROLLBACK;
+
+-- refused, and nothing has changed
+SELECT key, weight, ids INTO before FROM amounts;
+SELECT roaring64_numbers_set('amounts', 'a', '{1,2,1}', '{1,2,1}');
+SELECT roaring64_numbers_set('amounts', 'a', '{1,NULL}', '{1,2}');
+SELECT roaring64_numbers_set('amounts', 'a', '{1,2}', '{1}');
+SELECT roaring64_numbers_set('amounts', 'a', NULL, NULL);
+SELECT roaring64_numbers_set('amounts', NULL, '{1}', '{1}');
+SELECT roaring64_numbers_add('amounts', 'a', '{1,2}', '{1}');
+SELECT roaring64_numbers_add('amounts', 'a', '{1,2}', '{1,NULL}');
+SELECT roaring64_numbers_add('amounts', 'a', '{1}', '{9223372036854775807}');
+SELECT roaring64_numbers_top('amounts', 'a', -1);
+SELECT roaring64_numbers_merge('amounts', 'a', NULL);
+-- at both ends, and next to them
+SELECT roaring64_numbers_set('amounts', 'most', '{1}', '{9223372036854775806}'), roaring64_numbers_set('amounts', 'least', '{1}', '{-9223372036854775807}');
+SELECT roaring64_numbers_set('amounts', '1', '{1}', '{1}'), roaring64_numbers_set('amounts', '-1', '{1}', '{-1}');
+SELECT roaring64_numbers_merge('amounts', 'most', '1'), roaring64_numbers_merge('amounts', 'least', '-1');
+SELECT roaring64_numbers_merge('amounts', 'most', '1');
+SELECT roaring64_numbers_merge('amounts', 'least', '-1');
+SELECT roaring64_numbers_merge('amounts', 'least', 'least');
+SELECT roaring64_numbers_merge('amounts', 'most', 'least');
+SELECT weight, ids FROM amounts WHERE key = 'most' ORDER BY weight;
+DELETE FROM amounts WHERE key <> 'a';
+SELECT roaring64_numbers_set('before', 'a', '{1}', '{1}');
+SELECT (SELECT count(*) FROM amounts) = count(*) AS unchanged FROM before NATURAL JOIN amounts;
+DROP TABLE before;
+DROP TABLE amounts;
+
+--
+-- Random cases, beside a table of a row for every id.  Numbers are small, or of so
+-- many bits, or next to a power of two or to the ends of bigint, so that rows come
+-- and go; ids are a few of each of some containers.  A round changes the numbers
+-- of one of three keys, or does not as they would go out of range; then all that
+-- can be asked of it is asked.  Each is a transaction, so that dead rows go.
+-- $ROARING64_TEST_NUMBERS is how many rounds, 60 by default; 400 are more than
+-- 10,000 cases.
+--
+CREATE TABLE numbers (key integer, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
+CREATE TABLE model (key integer, id bigint, value bigint NOT NULL, PRIMARY KEY (key, id));
+
+CREATE FUNCTION some_number(width integer) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT CASE (random() * 5)::int
+		WHEN 0 THEN (random() * 6)::bigint - 3
+		WHEN 1 THEN (ARRAY['-9223372036854775808', -9223372036854775807, -1, 0, 1, 9223372036854775806, 9223372036854775807]::bigint[])[CASE WHEN width > 61 THEN 1 + (random() * 6)::int ELSE 4 END]
+		WHEN 2 THEN CASE WHEN random() < 0.5 THEN 1 ELSE -1 END * ((1::bigint << (random() * width)::int) + (random() * 2)::int - 1)
+		ELSE ((random() - 0.5) * 2 * (1::bigint << width))::bigint END
+$$;
+CREATE FUNCTION some_ids() RETURNS bigint[] LANGUAGE sql VOLATILE AS $$
+	SELECT coalesce(array_agg(DISTINCT id), '{}')
+	FROM (SELECT (ARRAY[0, 65536, -65536, 1::bigint << 40, '-9223372036854775808', 9223372036854775788])[1 + (random() * 5)::int] + (random() * 19)::int AS id
+		FROM generate_series(1, (random() * random() * 60)::int)) AS t
+$$;
+
+CREATE PROCEDURE run(rounds integer) LANGUAGE plpgsql AS $$
+DECLARE
+	cases integer := 0;
+	differences integer := 0;
+	refused integer := 0;
+	this_key integer;
+	other_key integer;
+	width integer;
+	these bigint[];
+	given bigint[];
+	segment roaring64;
+	span int8range;
+	bound bigint;
+	k integer;
+	was_refused boolean;
+	should boolean;
+	same boolean[];
+	weights bigint[] := ARRAY(SELECT 0 UNION ALL SELECT sign << bit FROM generate_series(0, 63) AS bit, unnest('{1,-1}'::bigint[]) AS sign WHERE sign < 0 OR bit < 63);
+BEGIN
+	FOR round IN 1 .. rounds LOOP
+		this_key := 1 + (random() * 2)::int;
+		other_key := 1 + (random() * 2)::int;
+		width := (ARRAY[1, 3, 8, 8, 17, 17, 40, 62])[1 + (random() * 7)::int];
+		these := some_ids();
+		given := ARRAY(SELECT some_number(width) FROM unnest(these) AS id WHERE id IS NOT NULL);
+		was_refused := false;
+		should := false;
+		CASE (random() * 9)::int
+			WHEN 0, 1, 2 THEN		-- set, and take away every fifth
+				given := ARRAY(SELECT CASE WHEN random() < 0.8 THEN v END FROM unnest(given) AS v);
+				PERFORM roaring64_numbers_set('numbers', this_key::text, these, given);
+				DELETE FROM model WHERE key = this_key AND id = ANY (these);
+				INSERT INTO model SELECT this_key, n.* FROM unnest(these, given) AS n (id, value) WHERE value IS NOT NULL;
+			WHEN 3, 4, 5 THEN		-- add, the first one twice
+				these := these[1 : 1] || these;
+				given := given[1 : 1] || given;
+				BEGIN
+					INSERT INTO model SELECT this_key, n.id, sum(n.value) FROM unnest(these, given) AS n (id, value) GROUP BY n.id
+					ON CONFLICT (key, id) DO UPDATE SET value = model.value + excluded.value;
+				EXCEPTION WHEN numeric_value_out_of_range THEN
+					should := true;
+				END;
+				BEGIN
+					PERFORM roaring64_numbers_add('numbers', this_key::text, these, given);
+				EXCEPTION WHEN numeric_value_out_of_range THEN
+					was_refused := true;
+				END;
+			WHEN 6, 7 THEN			-- merge
+				BEGIN
+					INSERT INTO model SELECT this_key, n.id, n.value FROM model AS n WHERE n.key = other_key
+					ON CONFLICT (key, id) DO UPDATE SET value = model.value + excluded.value;
+				EXCEPTION WHEN numeric_value_out_of_range THEN
+					should := true;
+				END;
+				BEGIN
+					PERFORM roaring64_numbers_merge('numbers', this_key::text, other_key::text);
+				EXCEPTION WHEN numeric_value_out_of_range THEN
+					was_refused := true;
+				END;
+			WHEN 8 THEN			-- one more, and one less again
+				PERFORM roaring64_numbers_add('numbers', this_key::text, array_agg(id), array_agg(d)),
+					roaring64_numbers_add('numbers', this_key::text, array_agg(id), array_agg(-d))
+				FROM (SELECT id, CASE WHEN value < 0 THEN 1 ELSE -1 END FROM model WHERE key = this_key) AS m (id, d)
+				HAVING count(*) > 0;
+			ELSE				-- take all away
+				PERFORM roaring64_numbers_set('numbers', this_key::text, array_agg(id), array_agg(NULL::bigint))
+				FROM model WHERE key = this_key HAVING count(*) > 0;
+				DELETE FROM model WHERE key = this_key;
+		END CASE;
+		refused := refused + was_refused::int;
+		segment := some_ids() || some_ids();
+		bound := some_number(width);
+		span := CASE (random() * 5)::int
+			WHEN 0 THEN int8range(bound, NULL, '()') WHEN 1 THEN int8range(NULL, bound)
+			WHEN 2 THEN int8range(NULL, NULL) WHEN 3 THEN int8range(bound, nullif(bound, 9223372036854775807), '[]')
+			ELSE int8range(least(bound, 0), greatest(bound, 1)) END;
+		k := (random() * random() * 70)::int;
+		same := ARRAY[
+			was_refused = should,
+			-- the rows are what they have to be, so equal numbers have equal rows
+			NOT EXISTS (SELECT FROM numbers WHERE key = this_key AND (roaring64_is_empty(ids) OR weight <> ALL (weights))),
+			coalesce((SELECT roaring64_and_cardinality(roaring64_or_agg(ids) FILTER (WHERE weight > 0), roaring64_or_agg(ids) FILTER (WHERE weight < 0)) FROM numbers WHERE key = this_key), 0) = 0,
+			(SELECT ids FROM numbers WHERE key = this_key AND weight = 0) IS NOT DISTINCT FROM (SELECT roaring64_agg(id) FROM model WHERE key = this_key),
+			-- every number
+			NOT EXISTS (SELECT FROM (SELECT id, sum(weight) AS value FROM numbers, roaring64_elements(ids) AS id WHERE key = this_key GROUP BY id) AS n
+				FULL JOIN (SELECT id, value FROM model WHERE key = this_key) AS m USING (id) WHERE n.value IS DISTINCT FROM m.value),
+			-- sum and count over a set, and over all
+			(SELECT (sum(weight * roaring64_and_cardinality(ids, segment)::numeric), coalesce(sum(roaring64_and_cardinality(ids, segment)) FILTER (WHERE weight = 0), 0)::bigint) FROM numbers WHERE key = this_key)
+				IS NOT DISTINCT FROM (SELECT (CASE WHEN count(*) > 0 THEN coalesce(sum(value) FILTER (WHERE id <@ segment), 0) END, count(*) FILTER (WHERE id <@ segment)) FROM model WHERE key = this_key),
+			(SELECT sum(weight * roaring64_cardinality(ids)::numeric) FROM numbers WHERE key = this_key)
+				IS NOT DISTINCT FROM (SELECT sum(value) FROM model WHERE key = this_key),
+			-- ranges
+			roaring64_numbers_in_range('numbers', this_key::text, int8range(bound, NULL)) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value >= bound),
+			roaring64_numbers_in_range('numbers', this_key::text, span) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value <@ span),
+			-- the first ones: of equal numbers, the smallest ids
+			roaring64_numbers_top('numbers', this_key::text, k) =
+				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key ORDER BY value DESC, id LIMIT k) AS t),
+			roaring64_numbers_top('numbers', this_key::text, k, segment, true) =
+				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key AND id <@ segment ORDER BY value, id LIMIT k) AS t)];
+		-- sums over some more sets, and numbers one by one
+		same := same || ARRAY(SELECT (SELECT sum(weight * roaring64_and_cardinality(ids, s)::numeric) FROM numbers WHERE key = this_key)
+				IS NOT DISTINCT FROM (SELECT CASE WHEN count(*) > 0 THEN coalesce(sum(value) FILTER (WHERE id <@ s), 0) END FROM model WHERE key = this_key)
+				FROM unnest(ARRAY[some_ids()::roaring64, some_ids()::roaring64, some_ids()::roaring64, some_ids()::roaring64, these::roaring64]) AS s);
+		same := same || ARRAY(SELECT (SELECT sum(weight) FROM numbers WHERE key = this_key AND ids @> i)
+				IS NOT DISTINCT FROM (SELECT value FROM model WHERE key = this_key AND id = i)
+				FROM unnest(these || some_ids() || some_ids()) AS i LIMIT 12);
+		cases := cases + cardinality(same);
+		IF NOT true = ALL (same) THEN
+			differences := differences + (SELECT count(*) FROM unnest(same) AS s WHERE s IS NOT TRUE);
+			RAISE WARNING 'round %, key %, width %, bound %, span %, k %: %', round, this_key, width, bound, span, k, same;
+		END IF;
+		COMMIT;
+	END LOOP;
+	RAISE LOG '% cases, % refused', cases, refused;
+	RAISE NOTICE 'many cases: %, differences: %', cases >= 22 * rounds, differences;
+END $$;
+SELECT setseed(0.22);
+\set rounds `echo ${ROARING64_TEST_NUMBERS:-60}`
+CALL run(:rounds);
