@@ -39,6 +39,20 @@ SELECT roaring64_numbers_merge('amounts', 'a', 'a');
 SELECT weight, ids FROM amounts ORDER BY weight;
 ROLLBACK;
 
+-- equal numbers have equal rows, however they came about: by one and less one again
+-- over every end of a run of bits, or from two halves
+WITH given (ids, given, one, half, rest) AS
+	(SELECT array_agg(id), array_agg(v), array_agg(CASE WHEN v > 0 THEN -1 ELSE 1 END), array_agg(v / 2), array_agg(v - v / 2)
+	FROM unnest('{-1,0,1,7,-8,4611686018427387904,9223372036854775807,-9223372036854775807,-9223372036854775808}'::bigint[]) WITH ORDINALITY AS n (v, id))
+SELECT roaring64_numbers_set('amounts', 'set', ids, given) AS set, roaring64_numbers_set('amounts', 'there and back', ids, given) AS set,
+	roaring64_numbers_add('amounts', 'there and back', ids, one) AS there, roaring64_numbers_add('amounts', 'there and back', ids, ARRAY(SELECT -v FROM unnest(one) AS v)) AS back,
+	roaring64_numbers_set('amounts', 'merged', ids, half) AS half, roaring64_numbers_set('amounts', 'rest', ids, rest) AS rest, roaring64_numbers_merge('amounts', 'merged', 'rest') AS merged
+FROM given;
+DELETE FROM amounts WHERE key = 'rest';
+SELECT count(*), count(DISTINCT slices) AS different
+FROM (SELECT array_agg((weight, ids::bytea) ORDER BY weight) AS slices FROM amounts WHERE key <> 'a' GROUP BY key) AS t;
+DELETE FROM amounts WHERE key <> 'a';
+
 -- refused, and nothing has changed
 SELECT key, weight, ids INTO before FROM amounts;
 SELECT roaring64_numbers_set('amounts', 'a', '{1,2,1}', '{1,2,1}');
