@@ -14,9 +14,9 @@
 PG_MODULE_MAGIC;
 
 /*
- * CRoaring is bound here and not by the dynamic linker; engine/croaring.c
- * says why.  It comes first because a load that fails is tried again by the
- * next call, and a setting can be defined only once.
+ * CRoaring is bound here and not by the dynamic linker: see
+ * engine/croaring.c.  This comes first because the next call repeats a failed
+ * load, and a setting can be defined only once.
  */
 void
 _PG_init(void)

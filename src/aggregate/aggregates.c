@@ -8,12 +8,12 @@
  * calls it is an expanded object below the aggregate's context, which the
  * executor passes on without copying it.
  *
- * The states share a memory context.  A hash aggregation adds up the memory of
- * all contexts below its own with every new group, so that with a context for
- * each group it would take time that grows with the square of their number.
+ * The states share a memory context.  With every new group, a hash
+ * aggregation adds up the memory of all contexts below its own, so with a
+ * context per group its time would be quadratic.
  *
- * All transition functions take a NULL state for the start and ignore NULL
- * inputs; with nothing but those the state stays NULL.
+ * A NULL state stands for the start.  NULL inputs are ignored; if there are
+ * no others, the state stays NULL.
  *
  * src/aggregate/aggregates.c
  *
@@ -28,7 +28,7 @@
 
 #include "type/expanded.h"
 
-/* How many contexts of others are passed over in search of that of states. */
+/* How many contexts of others to pass in search of the one for states. */
 #define MAX_PASSED	16
 
 #define STATES_NAME "roaring64 aggregate states"
@@ -47,10 +47,10 @@ aggregate_context(FunctionCallInfo fcinfo)
 }
 
 /*
- * The context of all states in an aggregate's context, made if there is none
- * yet.  It goes when the executor resets the aggregate's.  No state goes
- * before: the executor deletes one if a transition function replaces it, and
- * ours return the state that they were given.
+ * Returns the context of all states in an aggregate's context, made if there
+ * is none.  It is deleted when the executor resets the aggregate's.  No state
+ * is deleted before: the executor deletes a state if a transition function
+ * replaces it, and ours return the state that they were given.
  */
 static MemoryContext
 states_context(MemoryContext aggregate)
@@ -78,9 +78,9 @@ combine(ExpandedRoaring64 *state, r64_op op, r64_set s)
 }
 
 /*
- * What a new state allocates with.  Where only the number of elements is asked
- * for, the state never has to be a value and may be larger than one.  (Partial
- * aggregation gives the state, not the number.)
+ * What a new state allocates with.  If only the number of elements is wanted,
+ * the state never has to be a value, and may be larger than one.  (Partial
+ * aggregation returns the state, not the number.)
  */
 static const r64_env *
 state_env(FunctionCallInfo fcinfo)
@@ -110,7 +110,7 @@ get_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* What a transition function returns to leave the state as it is. */
+/* Returns the state as it is, from a transition function. */
 static Datum
 keep_state(FunctionCallInfo fcinfo)
 {
@@ -193,9 +193,9 @@ is_empty_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Combines the state with a set.  The first set is taken as it is, so that
- * the same serves operations of which the empty set is not the neutral one.
- * Where nothing can come of it the set is not even fetched.
+ * Combines the state with a set.  The first set becomes the state, so this
+ * also works for operations whose neutral element is not the empty set.  If
+ * the set cannot change the state, it is not even fetched.
  */
 static Datum
 combine_state(FunctionCallInfo fcinfo, r64_op op)
@@ -236,9 +236,9 @@ roaring64_xor_agg_transfn(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_set_finalfn(state) returns roaring64: the state, not to be changed,
- * as it may go on.  A pointer of its own in the caller's context keeps servers
- * before 16 from copying the whole set there.
+ * roaring64_set_finalfn(state) returns roaring64: the state, read-only,
+ * because the aggregation may go on.  A copy of the pointer in the caller's
+ * context keeps servers before 16 from copying the whole set there.
  */
 PG_FUNCTION_INFO_V1(roaring64_set_finalfn);
 Datum

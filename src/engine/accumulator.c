@@ -4,10 +4,10 @@
  *	  A set that grows.
  *
  * What is added waits in one of three buffers: values, ranges, or sets.  A
- * buffer that outweighs a share of the flat set is merged into it.  So each
- * merge is paid by what was added since the last one, and all of them together
- * cost a few times the input, whatever its shape; and what waits takes less
- * memory than the set itself.
+ * buffer that outgrows a fixed share of the flat set is merged into it.  So
+ * what was added since the last merge pays for the next one, and all merges
+ * together cost a few times the input, whatever its shape.  What waits takes
+ * less memory than the set itself.
  *
  * src/engine/accumulator.c
  *
@@ -16,9 +16,9 @@
 #include "setops.h"
 
 /*
- * A buffer begins with room for little, as there can be an accumulator for
- * each of many groups.  It grows to LEAST bytes, or with the flat set: sets to
- * its size, values, which are sorted in a second place, to half of it.
+ * A buffer starts small, because there can be an accumulator for each of many
+ * groups.  It grows to LEAST bytes, or with the flat set: sets to its size,
+ * values to half of it, because they are sorted into a second buffer.
  */
 #define FIRST_VALUES	8
 #define FIRST_RANGES	4
@@ -51,6 +51,7 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
+/* Starts with the empty set. */
 void
 r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 {
@@ -58,7 +59,7 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 	acc->env = env;
 }
 
-/* Combines the flat set alone with another, which stays the caller's. */
+/* Combines only the flat set with another set, which stays the caller's. */
 static void
 combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
@@ -68,7 +69,7 @@ combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
 }
 
-/* Unites the flat set with a buffer that has become a set, and takes that. */
+/* Unites the flat set with a set in a buffer, and takes over the buffer. */
 static void
 unite(r64_accumulator *acc, r64_buf more)
 {
@@ -143,6 +144,7 @@ resize_buffer(const r64_env *env, void *buffer, size_t size)
 	return env->resize(env->arg, buffer, size);
 }
 
+/* Makes room for at least one more value.  Called by r64_accumulate only. */
 void
 r64_accumulator_grow(r64_accumulator *acc)
 {
@@ -160,6 +162,7 @@ r64_accumulator_grow(r64_accumulator *acc)
 	acc->values_room = room;
 }
 
+/* Adds the integers of [lo, hi]. */
 void
 r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 {
@@ -186,7 +189,7 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	acc->ranges[acc->nranges++].hi = hi;
 }
 
-/* Puts a set to those that wait; false if it had better not. */
+/* Adds a set to those that wait; returns false if it should not wait. */
 static bool
 list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
@@ -215,10 +218,12 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 }
 
 /*
- * Sets wait for a merge where that can be done in any order: unions, or
- * symmetric differences, but not both.  Values and ranges that came before them
- * may wait with unions only.  Those that come after them may wait, as they are
- * merged after them.
+ * Replaces the accumulated set by itself op s.
+ *
+ * Sets wait for a merge if that can be done in any order: unions or symmetric
+ * differences, but not both.  Values and ranges that were added before them
+ * may wait with unions only.  Those that are added after them may wait, since
+ * they are merged after them.
  */
 void
 r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
@@ -241,6 +246,10 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 		acc->sets_size == 0;
 }
 
+/*
+ * Returns the accumulated set; the view is valid until the accumulator
+ * changes.
+ */
 r64_set
 r64_accumulator_set(r64_accumulator *acc)
 {

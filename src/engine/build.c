@@ -14,6 +14,7 @@
 
 #define INSERTION_MAX 48		/* below that, insertion sort is faster */
 
+/* Makes a set of one element without allocating: writes its bytes to out. */
 r64_set
 r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 {
@@ -30,7 +31,7 @@ r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 	return s;
 }
 
-/* Sorts few values; a set wants no repeats, but these are dropped later. */
+/* Sorts a few values.  Repeats are dropped later. */
 static void
 insertion_sort(uint64_t *v, size_t n)
 {
@@ -110,6 +111,7 @@ write_values(r64_writer *w, uint64_t *v, size_t n)
 	r64_writer_array(w, key, low.v, card);
 }
 
+/* Makes a set of n values in any order; values may repeat.  Reorders them. */
 r64_buf
 r64_from_values(const r64_env *env, int64_t *values, size_t n)
 {
@@ -167,10 +169,11 @@ compare_intervals(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Makes the set of all integers in n ranges, which may come in any order. */
 r64_buf
 r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 {
-	/* one that goes through zero makes two */
+	/* a range across zero becomes two */
 	u64_range  *v = env->alloc(env->arg, (2 * n + 1) * sizeof(u64_range));
 	size_t		m = 0;
 	r64_builder b;
@@ -196,7 +199,7 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 	r64_builder_init(&b, env, 16 * m + R64_SINGLETON_SIZE);
 	for (size_t i = 0; i < m; i++)
 	{
-		/* skip what the ranges before have covered */
+		/* skip what earlier ranges have covered */
 		if (i > 0 && v[i].lo <= v[i - 1].hi)
 		{
 			if (v[i].hi <= v[i - 1].hi)

@@ -9,6 +9,7 @@
  */
 #include "builder.h"
 
+/* Starts a set; expected_size is a guess at its size in bytes. */
 void
 r64_builder_init(r64_builder *b, const r64_env *env, size_t expected_size)
 {
@@ -101,6 +102,10 @@ add_run(r64_builder *b, uint32_t start, uint32_t end)
 		b->runs[b->nruns++] = r64_make_run(start, end);
 }
 
+/*
+ * Adds [lo, hi], unsigned, lo <= hi.  Each range must begin after the end of
+ * the one before, or be a value that was just added.
+ */
 void
 r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
 {
@@ -119,6 +124,7 @@ r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
 	}
 }
 
+/* Returns the set. */
 r64_buf
 r64_builder_finish(r64_builder *b)
 {

@@ -36,13 +36,7 @@ typedef struct r64_builder
 
 extern void r64_builder_init(r64_builder *b, const r64_env *env,
 							 size_t expected_size);
-
-/*
- * Adds [lo, hi], lo <= hi, unsigned.  A range begins after the end of the one
- * before, or a value is added once more.
- */
 extern void r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi);
-
 extern r64_buf r64_builder_finish(r64_builder *b);
 
 #if defined(__GNUC__)

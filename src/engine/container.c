@@ -3,11 +3,10 @@
  * container.c
  *	  Questions to one container, answered on the stored bytes.
  *
- * These are short enough not to need CRoaring's kernels.  They look at a few
- * bytes, which may be at any address, whereas a kernel needs a container
- * struct over aligned memory.
+ * These functions do not need CRoaring's kernels.  They read a few bytes at
+ * any address, whereas a kernel needs a container struct over aligned memory.
  *
- * A damaged container may hold values in any order.  The answers are then
+ * A damaged container may hold values in any order.  Then the answers are
  * wrong, but every position stays within the container.
  *
  * src/engine/container.c
@@ -38,6 +37,10 @@ run_end(const r64_container *c, uint32_t i)
 	return end > R64_LOW_MAX ? R64_LOW_MAX : end;
 }
 
+/*
+ * Returns the position of the first of n ascending u16 values that is >= x,
+ * or n if there is none.
+ */
 uint32_t
 r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
 {
@@ -58,6 +61,7 @@ r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
 	return lo;
 }
 
+/* Returns the position of the last of n runs that starts at <= x, or -1. */
 int32_t
 r64_find_run(const uint8_t *runs, uint32_t n, uint32_t x)
 {
@@ -98,6 +102,7 @@ r64_container_contains(const r64_container *c, uint32_t low)
 	return false;
 }
 
+/* Whether a bucket contains u, whose high half is the bucket's. */
 bool
 r64_bucket_contains(const r64_env *env, const r64_bucket *b, uint64_t u)
 {
@@ -128,6 +133,7 @@ r64_container_max(const r64_container *c)
 	return low;
 }
 
+/* Counts the values < low; low may be 65536. */
 uint32_t
 r64_container_below(const r64_container *c, uint32_t low)
 {
@@ -158,6 +164,7 @@ r64_container_below(const r64_container *c, uint32_t low)
 	return sum;
 }
 
+/* Returns the value that has n smaller ones, n < c->card. */
 uint16_t
 r64_container_select(const r64_container *c, uint32_t n)
 {
@@ -234,6 +241,7 @@ bitset_prev(const r64_container *c, uint32_t low, uint16_t *found)
 	return true;
 }
 
+/* Finds the first value >= low; returns false if there is none. */
 bool
 r64_container_next(const r64_container *c, uint32_t low, uint16_t *found)
 {
@@ -265,6 +273,7 @@ r64_container_next(const r64_container *c, uint32_t low, uint16_t *found)
 	return false;
 }
 
+/* Finds the last value <= low; returns false if there is none. */
 bool
 r64_container_prev(const r64_container *c, uint32_t low, uint16_t *found)
 {
@@ -292,6 +301,10 @@ r64_container_prev(const r64_container *c, uint32_t low, uint16_t *found)
 	return false;
 }
 
+/*
+ * Returns the last of the consecutive values that begin with low, a value of
+ * c.
+ */
 uint16_t
 r64_container_run_end(const r64_container *c, uint32_t low)
 {
@@ -408,6 +421,10 @@ read_runs(const r64_container *c, uint64_t base, uint32_t lo, uint32_t hi,
 	return got;
 }
 
+/*
+ * Writes base + v for each value v in [lo, hi] to out, n at most, in
+ * ascending or descending order.  Returns how many.
+ */
 size_t
 r64_container_read(const r64_container *c, uint64_t base,
 				   uint32_t lo, uint32_t hi, bool reverse,

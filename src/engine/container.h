@@ -18,38 +18,21 @@
 
 #define R64_LOW_MAX 0xFFFF
 
-/* Positions: of n ascending u16 the first >= x; of n runs the last <= x. */
 extern uint32_t r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x);
 extern int32_t r64_find_run(const uint8_t *runs, uint32_t n, uint32_t x);
-
 extern bool r64_container_contains(const r64_container *c, uint32_t low);
 extern uint16_t r64_container_min(const r64_container *c);
 extern uint16_t r64_container_max(const r64_container *c);
-
-/* How many values are < low; low may be 65536. */
 extern uint32_t r64_container_below(const r64_container *c, uint32_t low);
-
-/* The value with n smaller ones, n < c->card. */
 extern uint16_t r64_container_select(const r64_container *c, uint32_t n);
-
-/* First value >= low, last value <= low; false if there is none. */
 extern bool r64_container_next(const r64_container *c, uint32_t low,
 							   uint16_t *found);
 extern bool r64_container_prev(const r64_container *c, uint32_t low,
 							   uint16_t *found);
-
-/* Last of the consecutive values that begin with low, which is a value. */
 extern uint16_t r64_container_run_end(const r64_container *c, uint32_t low);
-
-/*
- * Writes base + each value of [lo, hi] to out, n at most, ascending or
- * descending; returns how many.
- */
 extern size_t r64_container_read(const r64_container *c, uint64_t base,
 								 uint32_t lo, uint32_t hi, bool reverse,
 								 int64_t *out, size_t n);
-
-/* Whether a bucket holds u, whose high half is the bucket's. */
 extern bool r64_bucket_contains(const r64_env *env, const r64_bucket *b,
 								uint64_t u);
 

@@ -3,8 +3,8 @@
  * count_many.c
  *	  How many elements a combination of many sets has.
  *
- * The sets are walked side by side, container by container; those of the same
- * high half and key are counted together, and nothing is kept of them.
+ * The sets are walked side by side.  Containers of the same high half and key
+ * are counted together and then forgotten.
  *
  * src/engine/count_many.c
  *
@@ -16,7 +16,7 @@
 /* Values that are counted one by one, rather than as bits. */
 #define FEW_VALUES	32
 
-/* A place among a set's containers: its high half and key; END after them. */
+/* A position in a set's containers: high half and key; END after the last. */
 #define END			UINT64_MAX
 
 typedef struct cursor
@@ -26,7 +26,7 @@ typedef struct cursor
 	uint64_t	key;
 } cursor;
 
-/* The first container from where the cursor stands, if its bucket ended. */
+/* Moves to the next bucket if the current one has ended. */
 static void
 cursor_settle(cursor *c)
 {
@@ -46,7 +46,7 @@ cursor_next(cursor *c)
 	cursor_settle(c);
 }
 
-/* The first container of that key or a greater one, not looking back. */
+/* Moves forward to the first container whose key is at least that. */
 static void
 cursor_seek(cursor *c, uint64_t key)
 {
@@ -78,7 +78,7 @@ is_small(const r64_container *c, uint32_t limit)
 	return c->type == R64_ARRAY && c->card <= limit;
 }
 
-/* How many values of the first container all others have, or none of them. */
+/* Counts the values of the first container that all others have, or none. */
 static uint64_t
 count_values_of_first(const r64_container *c, size_t n, bool in_others)
 {
@@ -97,8 +97,8 @@ count_values_of_first(const r64_container *c, size_t n, bool in_others)
 }
 
 /*
- * How many different values there are in arrays, or how many an odd number of
- * times; all together are not more than FEW_VALUES.
+ * Counts the distinct values in arrays, or those that occur an odd number of
+ * times.  The arrays have FEW_VALUES values at most, in total.
  */
 static uint64_t
 count_few_values(const r64_container *c, size_t n, bool odd)
@@ -290,6 +290,12 @@ count_all(const r64_env *env, r64_op op, cursor *cursors, r64_container *c,
 	return sum;
 }
 
+/*
+ * Counts the elements of n sets combined, without making a set: of their
+ * union, of their intersection, those that only the first set has
+ * (R64_ANDNOT), or those that an odd number of sets have (R64_XOR).  Returns
+ * 0 if n is 0.
+ */
 uint64_t
 r64_many_cardinality(const r64_env *env, r64_op op, const r64_set *sets,
 					 size_t n)

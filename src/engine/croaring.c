@@ -4,15 +4,15 @@
  *	  Finds CRoaring and fills the table of its functions; stored containers
  *	  as the structs that they take.
  *
- * The library is opened here, not named as a dependency of the module, for
+ * The library is opened here instead of being a dependency of the module, for
  * two reasons.  RTLD_DEEPBIND makes CRoaring's calls to itself stay in itself
  * although another library in the process may export the same names, and
  * RTLD_LOCAL keeps CRoaring's names from reaching that other library.
  *
- * Where there is no RTLD_DEEPBIND (musl, macOS), CRoaring's calls to itself
- * end in whatever exports their names first, so we refuse to work when a
- * library has come before us that exports one of them.  One that comes later
- * changes nothing, since RTLD_NOW has bound all calls by then.
+ * Without RTLD_DEEPBIND (musl, macOS), CRoaring's calls to itself reach
+ * whichever library exports their names first, so we refuse to work if a
+ * library that was loaded before us exports one of them.  One that is loaded
+ * later changes nothing, since RTLD_NOW has bound all calls by then.
  *
  * With R64_LINK_KERNELS defined, CRoaring is linked as usual.  That is for a
  * module that has CRoaring's code in it, with its names hidden, and for
@@ -36,6 +36,10 @@ r64_kernels r64_kernel;
 
 #ifdef R64_LINK_KERNELS
 
+/*
+ * Finds the functions of CRoaring.  Call it once, before anything else.
+ * Returns NULL, or a message that says why CRoaring cannot be used.
+ */
 const char *
 r64_load_kernels(void)
 {
@@ -46,7 +50,7 @@ r64_load_kernels(void)
 
 #else
 
-/* R64_NO_DEEPBIND is to try this where there is one: COPT=-DR64_NO_DEEPBIND. */
+/* To test this on a system with RTLD_DEEPBIND: COPT=-DR64_NO_DEEPBIND. */
 #if defined(RTLD_DEEPBIND) && !defined(R64_NO_DEEPBIND)
 #define DEEPBIND RTLD_DEEPBIND
 #else
@@ -54,10 +58,10 @@ r64_load_kernels(void)
 #endif
 
 /*
- * A CRoaring that was in the process before us, or that comes without
- * RTLD_DEEPBIND, may have been bound to another library's functions of the
- * same names.  There is no telling inside from outside, but in that case the
- * other library comes first in the global scope.
+ * A CRoaring that was loaded before us, or without RTLD_DEEPBIND, may have
+ * been bound to another library's functions of the same names.  We cannot see
+ * that directly, but in that case the other library comes first in the global
+ * scope.
  */
 static bool
 is_interposed(void *library, const char *name)
@@ -104,8 +108,8 @@ is_aligned(const void *p, size_t alignment)
 }
 
 /*
- * Whether n values ascend.  In blocks of a fixed length, which compilers make
- * vector code of, as this is done before every kernel call.
+ * Whether n values ascend.  This runs before every kernel call, so it works
+ * on blocks of a fixed length, which compilers vectorize.
  */
 #define BLOCK 32
 
@@ -131,6 +135,11 @@ is_ascending(const uint16_t *v, uint32_t n)
 	return true;
 }
 
+/*
+ * Like r64_array_view, but unchecked: for kernels that only count, and for
+ * code that works on any values.  If the values are not in order they are
+ * counted wrongly, but nothing beyond them is read.
+ */
 array_container_t
 r64_array_unchecked(const r64_container *c, r64_values *scratch)
 {
@@ -146,6 +155,12 @@ r64_array_unchecked(const r64_container *c, r64_values *scratch)
 	return view;
 }
 
+/*
+ * Returns a stored array as kernels want it.  Data that is not aligned to its
+ * element type is copied to the scratch; otherwise the view points into the
+ * stored bytes.  Kernels write out of bounds if values do not ascend, so this
+ * is checked.
+ */
 array_container_t
 r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
 {
@@ -156,6 +171,10 @@ r64_array_view(const r64_env *env, const r64_container *c, r64_values *scratch)
 	return view;
 }
 
+/*
+ * Returns a stored bitset as kernels want it, copied to the scratch if it is
+ * not aligned.
+ */
 bitset_container_t
 r64_bitset_view(const r64_container *c, r64_words *scratch)
 {
@@ -185,6 +204,7 @@ check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
 		r64_corrupt(env, "run exceeds 65535");
 }
 
+/* Like r64_run_view, but unchecked, as r64_array_unchecked is. */
 run_container_t
 r64_run_unchecked(const r64_env *env, const r64_container *c,
 				  r64_run_list *scratch)
@@ -205,6 +225,11 @@ r64_run_unchecked(const r64_env *env, const r64_container *c,
 	return view;
 }
 
+/*
+ * Returns stored runs as kernels want them, copied to the scratch if they are
+ * not aligned.  Kernels write out of bounds if runs do not ascend or leave
+ * the container, so this is checked.
+ */
 run_container_t
 r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 {
@@ -214,6 +239,7 @@ r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 	return view;
 }
 
+/* Returns an array or run container as runs, always copied. */
 run_container_t
 r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 {
@@ -246,6 +272,7 @@ r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 	return view;
 }
 
+/* Returns any container as a bitset, always copied. */
 bitset_container_t
 r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
 {

@@ -9,8 +9,8 @@
  * would bind to whichever loaded library exports it first, and pg_roaringbitmap
  * exports all of them from a CRoaring of its own.
  *
- * All of these are called with container structs on the stack that point into
- * the caller's buffers, sized so that no kernel ever needs to allocate.
+ * They are called with container structs on the stack.  These point into the
+ * caller's buffers, which are large enough that no kernel ever allocates.
  *
  * src/engine/croaring.h
  *
@@ -102,12 +102,6 @@ typedef struct r64_run_list
 	_Alignas(64) rle16_t r[R64_SCRATCH_RUNS + R64_SLACK / 4];
 } r64_run_list;
 
-/*
- * Stored containers as kernels want them.  Data that is not aligned to its
- * element type is copied to the scratch given; otherwise the view points into
- * the stored bytes.  Kernels write out of bounds where values do not ascend or
- * runs leave the container, so these are checked.
- */
 extern array_container_t r64_array_view(const r64_env *env,
 										const r64_container *c,
 										r64_values *scratch);
@@ -115,19 +109,11 @@ extern bitset_container_t r64_bitset_view(const r64_container *c,
 										  r64_words *scratch);
 extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
 									r64_run_list *scratch);
-
-/*
- * The same, unchecked, for what works on any values, and for kernels that only
- * count: where the values are not in order they count wrongly, within the
- * bounds of what they were given.
- */
 extern array_container_t r64_array_unchecked(const r64_container *c,
 											 r64_values *scratch);
 extern run_container_t r64_run_unchecked(const r64_env *env,
 										 const r64_container *c,
 										 r64_run_list *scratch);
-
-/* An array or run container as runs, always copied. */
 extern run_container_t r64_as_runs(const r64_env *env, const r64_container *c,
 								   r64_run_list *scratch);
 
@@ -150,7 +136,6 @@ r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
 		bitset_set_lenrange(words, runs[i].value, runs[i].length);
 }
 
-/* Any container as a bitset, always copied. */
 extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,
 										r64_words *scratch);

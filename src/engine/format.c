@@ -3,8 +3,8 @@
  * format.c
  *	  From stored bytes to buckets and containers.
  *
- * Every function here that goes from bytes to a struct checks that what the
- * struct points to lies within the set, so that what builds on the structs
+ * Every function here that makes a struct from bytes checks that what the
+ * struct points to lies within the set, so that code that uses the structs
  * need not.
  *
  * src/engine/format.c
@@ -21,6 +21,7 @@ r64_corrupt(const r64_env *env, const char *reason)
 	env->fail(env->arg, R64_CORRUPT, reason);
 }
 
+/* Opens the bucket at offset pos; fails if it is not within the set. */
 void
 r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b)
 {
@@ -68,13 +69,14 @@ r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b)
 								   limit, &last);
 }
 
+/* Does what r64_container_offset does, if there is no offset header. */
 size_t
 r64_container_offset_walk(const r64_env *env, const r64_bucket *b, uint32_t i)
 {
 	const uint8_t *p = b->data;
 	r64_container c;
 
-	/* such a bucket has at most three containers */
+	/* a bucket without offsets has at most three containers */
 	for (uint32_t k = 0; k < i; k++)
 		p = r64_container_read_at(env, b, k, p, b->end, &c);
 	return (size_t) (p - b->cookie);
@@ -104,13 +106,17 @@ r64_walk_next(r64_walk *w)
 	w->pos = (size_t) (w->b.end - w->set->bytes);
 }
 
+/*
+ * Returns the first container, from i on, whose key is >= key, or b->n if
+ * there is none.
+ */
 uint32_t
 r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key)
 {
 	uint32_t	step = 1;
 	uint32_t	end;
 
-	/* gallop, as the next key is often the one or near */
+	/* gallop: the next key is often the right one, or near it */
 	while (i < b->n && r64_bucket_key(b, i) < key)
 	{
 		if (b->n - i <= step || r64_bucket_key(b, i + step) >= key)
@@ -134,6 +140,7 @@ r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key)
 	return i;
 }
 
+/* Returns the sum of the cardinalities of containers [from, to). */
 uint64_t
 r64_bucket_cards(const r64_bucket *b, uint32_t from, uint32_t to)
 {

@@ -98,7 +98,7 @@ r64_store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The number of buckets that a set's first bytes declare. */
+/* The number of buckets, from a set's first bytes. */
 static inline uint64_t
 r64_bucket_count(const r64_set *s)
 {
@@ -116,9 +116,9 @@ r64_bucket_header_size(uint32_t n, bool has_runs)
 }
 
 /*
- * Whether card values in nruns runs are kept as a run container: when that
+ * Whether card values in nruns runs are stored as a run container: if that
  * takes fewer bytes than an array or, above 4096 values, a bitset.  On a tie
- * CRoaring's run_optimize leaves an array an array, and so do we.
+ * the container stays an array, as with CRoaring's run_optimize.
  */
 static inline bool
 r64_prefers_runs(uint32_t card, uint32_t nruns)
@@ -127,9 +127,7 @@ r64_prefers_runs(uint32_t card, uint32_t nruns)
 		nruns <= R64_RUNS_MAX;
 }
 
-/*
- * One bucket, its header checked to lie within the set.
- */
+/* One bucket, whose header has been checked to lie within the set. */
 typedef struct r64_bucket
 {
 	uint32_t	high;
@@ -150,9 +148,7 @@ typedef enum r64_type
 	R64_RUN
 } r64_type;
 
-/*
- * One container, its data checked to lie within its bucket.
- */
+/* One container, whose data has been checked to lie within its bucket. */
 typedef struct r64_container
 {
 	r64_type	type;
@@ -207,8 +203,6 @@ typedef struct r64_walk
 } r64_walk;
 
 extern void r64_corrupt(const r64_env *env, const char *reason) R64_NORETURN;
-
-/* Opens the bucket at offset pos; fails if it is not within the set. */
 extern void r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b);
 
 /* Bytes of a container's data. */
@@ -254,7 +248,6 @@ r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 	return p + size;
 }
 
-/* r64_container_offset where there is no offset header. */
 extern size_t r64_container_offset_walk(const r64_env *env,
 										const r64_bucket *b, uint32_t i);
 
@@ -287,14 +280,10 @@ r64_container_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 
 extern void r64_walk_start(r64_walk *w, const r64_set *s);
 extern void r64_walk_next(r64_walk *w);
-
-/* First container with a key >= key, looking from i on; b->n if none. */
 extern uint32_t r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key);
-
-/* Sum of the cardinalities of containers [from, to). */
 extern uint64_t r64_bucket_cards(const r64_bucket *b, uint32_t from, uint32_t to);
 
-/* Called in loops: polls once per many steps. */
+/* To be called in loops: polls once in many steps. */
 static inline void
 r64_poll_every(const r64_env *env, uint64_t step, uint64_t mask)
 {

@@ -9,6 +9,7 @@
  */
 #include "index.h"
 
+/* Builds the index of a view, unless it has one. */
 void
 r64_index_set(r64_set *s)
 {
@@ -34,6 +35,10 @@ r64_index_set(r64_set *s)
 	s->index = index;
 }
 
+/*
+ * Returns the position of the first bucket whose high half is >= high, or the
+ * number of buckets if there is none.
+ */
 uint64_t
 r64_index_seek(const r64_index *index, uint32_t high)
 {

@@ -30,7 +30,6 @@ typedef struct r64_index
 	r64_index_entry entries[];	/* in stored order */
 } r64_index;
 
-/* Position of the first bucket whose high half is >= high; n if none. */
 extern uint64_t r64_index_seek(const r64_index *index, uint32_t high);
 
 #if defined(__GNUC__)

@@ -3,10 +3,10 @@
  * merge.c
  *	  Many sets merged with one, for union and symmetric difference.
  *
- * The containers of the many are listed and sorted by prefix.  Those of one
- * prefix are combined at once: in a bitset, unless they have few values.  That
- * costs a bit per value, whatever the others have, and the canonical form of
- * the result is found once for all of them.
+ * The containers of all sets are listed and sorted by prefix.  Those of one
+ * prefix are combined at once: in a bitset, unless they have few values.  So
+ * each value costs setting one bit, and the canonical form of the result is
+ * chosen only once.
  *
  * src/engine/merge.c
  *
@@ -31,6 +31,7 @@ typedef struct merge
 	r64_writer	w;
 } merge;
 
+/* Puts a set into a list, where it takes r64_listed_size bytes. */
 void
 r64_list_set(uint8_t *at, const r64_set *s)
 {
@@ -38,7 +39,7 @@ r64_list_set(uint8_t *at, const r64_set *s)
 	memcpy(at + sizeof(uint64_t), s->bytes, s->size);
 }
 
-/* The set that begins at offset *at of a list; moves that to the next. */
+/* Returns the set at offset *at of a list, and moves that to the next one. */
 static r64_set
 listed_set(const r64_env *env, const uint8_t *list, size_t *at)
 {
@@ -170,8 +171,8 @@ apply_container(const merge *m, bitset_container_t *bitset,
 }
 
 /*
- * Appends what comes of the containers of one prefix: n items, and that of the
- * one set, if it has one there.
+ * Appends the result for one prefix, from n items and the container that the
+ * one set has there, if any.
  */
 static void
 combine_items(merge *m, const item *items, size_t n, const r64_container *own)
@@ -222,7 +223,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 					  r64_kernel.bitset_container_compute_cardinality(&bitset));
 }
 
-/* How many containers a bucket has with those of n items. */
+/* Counts the containers of a bucket together with those of n items. */
 static uint32_t
 count_keys(const r64_bucket *b, const item *items, size_t n)
 {
@@ -241,7 +242,7 @@ count_keys(const r64_bucket *b, const item *items, size_t n)
 	return keys;
 }
 
-/* Merges n items of one high half with the one set's bucket, if it has it. */
+/* Merges n items of one high half with the one set's bucket, if any. */
 static void
 merge_bucket(merge *m, const item *items, size_t n, const r64_bucket *b)
 {
@@ -305,6 +306,11 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
 	return r64_writer_finish(&m->w);
 }
 
+/*
+ * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
+ * order does not matter.  The list is size bytes: sets that r64_list_set has
+ * put there one after the other.
+ */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 			   size_t size)

@@ -3,9 +3,9 @@
  * query.c
  *	  Order statistics and iteration, over an index of the buckets.
  *
- * Inside this file values are unsigned, as stored.  Signed order is the same
- * circle entered at 2^63: a range of int64 is one interval of unsigned values
- * or, if it holds both -1 and 0, two.
+ * In this file values are unsigned, as stored.  Signed order is the same
+ * circle, entered at 2^63: a range of int64 is one interval of unsigned
+ * values, or two if it contains both -1 and 0.
  *
  * src/engine/query.c
  *
@@ -26,7 +26,7 @@ bucket_base(const r64_bucket *b, const r64_container *c)
 	return (uint64_t) b->high << 32 | (uint32_t) c->key << 16;
 }
 
-/* How many elements are < u. */
+/* Counts the elements < u. */
 static uint64_t
 below(r64_set *s, uint64_t u)
 {
@@ -54,7 +54,7 @@ below(r64_set *s, uint64_t u)
 	return sum;
 }
 
-/* How many elements are <= u. */
+/* Counts the elements <= u. */
 static uint64_t
 through(r64_set *s, uint64_t u)
 {
@@ -62,6 +62,9 @@ through(r64_set *s, uint64_t u)
 	return u == MAX_VALUE ? s->index->total : below(s, u + 1);
 }
 
+/*
+ * Counts the elements in [lo, hi].  The rank of v is the count of [min, v].
+ */
 uint64_t
 r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 {
@@ -74,6 +77,9 @@ r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 	return lo < 0 && hi >= 0 ? sum + s->index->total : sum;
 }
 
+/*
+ * Finds the element that has n smaller ones; returns false if there is none.
+ */
 bool
 r64_select(r64_set *s, uint64_t n, int64_t *v)
 {
@@ -141,6 +147,7 @@ last_in(r64_set *s, uint64_t lo, uint64_t hi, uint64_t *found)
 	return true;
 }
 
+/* Finds the smallest element >= v; returns false if there is none. */
 bool
 r64_next(r64_set *s, int64_t v, int64_t *found)
 {
@@ -156,6 +163,7 @@ r64_next(r64_set *s, int64_t v, int64_t *found)
 	return false;
 }
 
+/* Finds the largest element <= v; returns false if there is none. */
 bool
 r64_prev(r64_set *s, int64_t v, int64_t *found)
 {
@@ -173,8 +181,8 @@ r64_prev(r64_set *s, int64_t v, int64_t *found)
 
 /*
  * If u is an element, sets *end to the last of the consecutive elements that
- * begin with it.  Does not look for elements past limit, although *end may
- * lie behind it.
+ * begin with it. *end may be beyond limit, but no container beyond it is
+ * read.
  */
 static bool
 run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
@@ -204,7 +212,9 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 		if (R64_LOW(*end) != R64_LOW_MAX || *end >= limit)
 			return true;
 
-		/* the run reaches the container's end: does the next one go on? */
+		/*
+		 * the run reaches the container's end: does it go on in the next one?
+		 */
 		next = *end + 1;
 		k++;
 		if (k == b.n)
@@ -241,6 +251,10 @@ signed_run_from(r64_set *s, int64_t v, int64_t limit, int64_t *end)
 	return true;
 }
 
+/*
+ * Finds the smallest integer >= v that is not an element; returns false if
+ * there is none.
+ */
 bool
 r64_next_absent(r64_set *s, int64_t v, int64_t *found)
 {
@@ -255,6 +269,7 @@ r64_next_absent(r64_set *s, int64_t v, int64_t *found)
 	return true;
 }
 
+/* Whether every integer in [lo, hi] is an element (true if lo > hi). */
 bool
 r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
 {
@@ -263,6 +278,10 @@ r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
 	return lo > hi || (signed_run_from(s, lo, hi, &end) && end == hi);
 }
 
+/*
+ * Finds the first maximal run of consecutive elements within [lo, hi],
+ * clipped to it; returns false if there is none.
+ */
 bool
 r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
 {
@@ -278,9 +297,8 @@ r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
  * positions in the direction asked for: step k stands for the kth bucket
  * (container) of those that can hold any.
  *
- * Callers go on after the last value that they got, so one outside of what
- * was asked for, which only a damaged set gives, could send them round for
- * ever.
+ * Callers go on after the last value that they got.  A value out of range,
+ * which only a damaged set can have, could keep them going forever.
  */
 static size_t
 read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,
@@ -331,6 +349,11 @@ read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,
 	return got;
 }
 
+/*
+ * Writes up to n elements in [lo, hi] to out, ascending from lo or, if
+ * reverse, descending from hi.  Returns how many; if that is less than n,
+ * there are no more.  To go on, call again with lo (hi) past the last one.
+ */
 size_t
 r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
 		 int64_t *out, size_t n)

@@ -101,17 +101,10 @@ typedef struct r64_buf
 	size_t		size;
 } r64_buf;
 
-/*
- * croaring.c: CRoaring.  Call once before anything else.  Returns NULL, or a
- * message that says why CRoaring cannot be used.
- */
+/* croaring.c */
 extern const char *r64_load_kernels(void);
 
-/*
- * reader.c: views and what can be read by walking bucket headers.
- */
-
-/* A view of size bytes.  Fails with R64_CORRUPT if they cannot be a set. */
+/* reader.c: views, and what the headers of buckets tell. */
 extern r64_set r64_open(const r64_env *env, const void *bytes, size_t size);
 
 /* A view on a set that was made by env, or by one with its headroom. */
@@ -121,16 +114,10 @@ r64_open_buf(const r64_env *env, r64_buf buf)
 	return r64_open(env, buf.base + env->headroom, buf.size);
 }
 
-/* Releases what the view obtained (its index); not the bytes. */
 extern void r64_close(r64_set *s);
-
 extern bool r64_is_empty(const r64_set *s);
 extern bool r64_contains(const r64_set *s, int64_t v);
-
-/* Number of elements: the sum of the container headers. */
 extern uint64_t r64_cardinality(const r64_set *s);
-
-/* Smallest and largest element; false if there is none. */
 extern bool r64_min(const r64_set *s, int64_t *v);
 extern bool r64_max(const r64_set *s, int64_t *v);
 
@@ -147,10 +134,10 @@ extern r64_stats r64_get_stats(const r64_set *s);
 
 /*
  * toast_slices.c: the same questions to a set of which any part can be
- * fetched, but only some should be.  fetch gives size bytes from offset on,
- * which lie within the set and stay good until the next fetch; it may fail by
- * leaving through the env.  A set has few buckets, or the walk over them costs
- * more than fetching it all: see r64_source_buckets.
+ * fetched, but only some should be.  fetch returns size bytes from offset on,
+ * which lie within the set and stay valid until the next fetch; it may fail by
+ * leaving through the env.  This pays for sets of few buckets only, since the
+ * walk over many costs more than fetching them all: see r64_source_buckets.
  */
 typedef struct r64_source
 {
@@ -166,56 +153,31 @@ extern uint64_t r64_source_cardinality(const r64_source *source);
 extern bool r64_source_min(const r64_source *source, int64_t *v);
 
 /*
- * query.c, index.c: order statistics and iteration.  These work on an index
- * over the set's buckets, built by the first call on a view (one walk over the
- * bucket headers) and kept in it, so that further calls are logarithmic.
+ * query.c, index.c: order statistics and iteration.  These work on an index of
+ * the set's buckets, which the first call on a view builds (one walk over the
+ * bucket headers) and keeps in it, so that further calls are logarithmic.
  * lo and hi are inclusive; lo > hi is an empty range.
  */
 extern void r64_index_set(r64_set *s);
-
-/* How many elements lie in [lo, hi]; the rank of v is count of [min, v]. */
 extern uint64_t r64_count_range(r64_set *s, int64_t lo, int64_t hi);
-
-/* The element with n smaller ones; false if there are not that many. */
 extern bool r64_select(r64_set *s, uint64_t n, int64_t *v);
-
-/* Smallest element >= v, largest <= v, smallest integer >= v not in s. */
 extern bool r64_next(r64_set *s, int64_t v, int64_t *found);
 extern bool r64_prev(r64_set *s, int64_t v, int64_t *found);
 extern bool r64_next_absent(r64_set *s, int64_t v, int64_t *found);
-
-/*
- * Writes up to n elements of [lo, hi] to out, ascending from lo or, if
- * reverse, descending from hi.  Returns how many; fewer than n means that
- * there are no more.  To go on, call again with lo (hi) past the last one.
- */
 extern size_t r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
 					   int64_t *out, size_t n);
-
-/*
- * The first maximal run of consecutive elements within [lo, hi], clipped to
- * it: sets *first and *last, or returns false.
- */
 extern bool r64_next_run(r64_set *s, int64_t lo, int64_t hi,
 						 int64_t *first, int64_t *last);
-
-/* Whether every integer of [lo, hi] is an element (true if lo > hi). */
 extern bool r64_contains_range(r64_set *s, int64_t lo, int64_t hi);
 
-/*
- * relations.c: two sets compared, without making a third.
- */
+/* relations.c: two sets compared, without making a third. */
 extern bool r64_equal(const r64_set *a, const r64_set *b);
-
-/* A total order on canonical bytes: memcmp, then length.  -1, 0 or 1. */
 extern int	r64_compare(const r64_set *a, const r64_set *b);
-extern bool r64_is_subset(const r64_set *a, const r64_set *b);	/* a <= b */
+extern bool r64_is_subset(const r64_set *a, const r64_set *b);
 extern bool r64_overlaps(const r64_set *a, const r64_set *b);
 extern uint64_t r64_and_cardinality(const r64_set *a, const r64_set *b);
 
-/*
- * setops.c: streaming merges.  The result is in a buffer from a->env.
- */
+/* setops.c: streaming merges. */
 typedef enum r64_op
 {
 	R64_OR,						/* a or b */
@@ -225,47 +187,24 @@ typedef enum r64_op
 } r64_op;
 extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
 
-/*
- * count_many.c: how many elements n sets combined have, without a set made on
- * the way: the union, the intersection, those of the first that no other has,
- * those of an odd number of them.  Of no sets it is 0.
- */
+/* count_many.c */
 extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
 									 const r64_set *sets, size_t n);
 
-/*
- * sample.c: n elements drawn at random, or all if there are not more; every n
- * of them are as likely as any others.  The same set, n and seed give the same.
- * Takes 8 bytes for each element that is drawn or left out, whichever are fewer.
- */
+/* sample.c */
 extern r64_buf r64_sample(const r64_set *s, uint64_t n, uint64_t seed);
 
-/*
- * range.c: a set cut or moved.
- */
-
-/* a op [lo, hi]; op is any of the four. */
+/* range.c, setops.c: a set cut, moved or copied. */
 extern r64_buf r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi);
-
-/* Every element plus delta; R64_OUT_OF_RANGE if one leaves int64. */
 extern r64_buf r64_shift(r64_set *s, int64_t delta);
-
-/* A copy of the bytes, from env. */
 extern r64_buf r64_copy(const r64_env *env, const r64_set *s);
 
-/*
- * build.c: sets from values.
- */
-
-/* A set of one, no allocation: writes the bytes to out. */
+/* build.c: sets from values. */
 #define R64_SINGLETON_SIZE 30
 extern r64_set r64_singleton(const r64_env *env, int64_t v,
 							 uint8_t out[R64_SINGLETON_SIZE]);
-
-/* A set of n values in any order, repeats allowed.  Reorders values. */
 extern r64_buf r64_from_values(const r64_env *env, int64_t *values, size_t n);
 
-/* The set of all integers of a list of inclusive ranges, in any order. */
 typedef struct r64_range
 {
 	int64_t		lo;
@@ -296,10 +235,7 @@ typedef struct r64_accumulator
 	r64_op		sets_op;		/* what they wait for */
 } r64_accumulator;
 
-/* Starts with the empty set. */
 extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
-
-/* Makes room for at least one more value; called by r64_accumulate only. */
 extern void r64_accumulator_grow(r64_accumulator *acc);
 
 /* Adds a value. */
@@ -311,10 +247,7 @@ r64_accumulate(r64_accumulator *acc, int64_t v)
 	acc->values[acc->nvalues++] = v;
 }
 
-/* Adds the integers of [lo, hi]. */
 extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
-
-/* Replaces the accumulated set by itself op s. */
 extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
 									const r64_set *s);
 
@@ -326,13 +259,9 @@ r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 }
 
 extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
-
-/* The accumulated set; the view is good until the accumulator changes. */
 extern r64_set r64_accumulator_set(r64_accumulator *acc);
 
-/*
- * validate.c: bytes from elsewhere.
- */
+/* validate.c: bytes from elsewhere. */
 typedef enum r64_verdict
 {
 	R64_INVALID,				/* not a set; see reason and offset */
@@ -346,11 +275,8 @@ typedef struct r64_diagnosis
 	bool		is_32bit;		/* all bytes are one 32-bit bitmap */
 } r64_diagnosis;
 
-/* Judges any bytes at all.  Never fails; fills *why only if invalid. */
 extern r64_verdict r64_check(const r64_env *env, const void *bytes, size_t size,
 							 r64_diagnosis *why);
-
-/* The canonical form of bytes that r64_check found legal. */
 extern r64_buf r64_canonicalise(const r64_env *env, const void *bytes,
 								size_t size);
 

@@ -12,7 +12,9 @@
 #include "index.h"
 #include "setops.h"
 
-/* Up to two intervals of unsigned values, ascending: what to keep of a set. */
+/*
+ * What to keep of a set: up to two intervals of unsigned values, ascending.
+ */
 typedef struct range_mask
 {
 	int			n;
@@ -101,8 +103,9 @@ part_size(const r64_env *env, const r64_bucket *b, uint32_t from, uint32_t to)
 }
 
 /*
- * How large what a mask keeps of buckets [from, to) can be.  Of the first and
- * the last it may keep a small part only, and often they are the same.
+ * An upper bound of the bytes that a mask keeps of buckets [from, to).  It
+ * may keep only a small part of the first and the last, which often are the
+ * same.
  */
 static size_t
 masked_size(const r64_set *s, const range_mask *m, uint64_t from, uint64_t to)
@@ -254,6 +257,7 @@ make_mask(int64_t lo, int64_t hi, bool keep)
 	return m;
 }
 
+/* Returns a op [lo, hi] for any of the four operations. */
 r64_buf
 r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 {
@@ -337,6 +341,9 @@ shift_interval(r64_builder *out, r64_set *s, uint64_t lo, uint64_t hi,
 }
 
 /*
+ * Returns every element plus delta; fails with R64_OUT_OF_RANGE if one leaves
+ * int64.
+ *
  * The result is built in stored order: the results that are not negative come
  * first.  Seen from the elements, that is three unsigned intervals, taken in
  * the order of their results.

@@ -11,6 +11,10 @@
 #include "container.h"
 #include "index.h"
 
+/*
+ * Returns a view of size bytes.  Fails with R64_CORRUPT if they cannot be a
+ * set.
+ */
 r64_set
 r64_open(const r64_env *env, const void *bytes, size_t size)
 {
@@ -23,6 +27,7 @@ r64_open(const r64_env *env, const void *bytes, size_t size)
 	return s;
 }
 
+/* Releases what the view has obtained (its index), but not the bytes. */
 void
 r64_close(r64_set *s)
 {
@@ -37,6 +42,7 @@ r64_is_empty(const r64_set *s)
 	return r64_bucket_count(s) == 0;
 }
 
+/* Returns the number of elements: the sum of the container headers. */
 uint64_t
 r64_cardinality(const r64_set *s)
 {
@@ -85,9 +91,9 @@ bucket_end_value(const r64_env *env, const r64_bucket *b, bool last)
 }
 
 /*
- * Negative elements are stored last, so the smallest is in the first bucket
- * with a negative high half, if there is one; and the largest in the last
- * bucket before it.
+ * Finds the smallest element; returns false if there is none.  Negative
+ * elements are stored last, so it is in the first bucket with a negative high
+ * half, if there is one.
  */
 bool
 r64_min(const r64_set *s, int64_t *v)
@@ -105,6 +111,10 @@ r64_min(const r64_set *s, int64_t *v)
 	return true;
 }
 
+/*
+ * Finds the largest element; returns false if there is none.  It is in the
+ * last bucket before the first with a negative high half, if there is one.
+ */
 bool
 r64_max(const r64_set *s, int64_t *v)
 {
@@ -125,6 +135,7 @@ r64_max(const r64_set *s, int64_t *v)
 	return true;
 }
 
+/* Counts what a set is made of. */
 r64_stats
 r64_get_stats(const r64_set *s)
 {

@@ -11,12 +11,17 @@
 #include "container.h"
 #include "writer.h"
 
+/* Whether two sets have the same elements, which is the same bytes. */
 bool
 r64_equal(const r64_set *a, const r64_set *b)
 {
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
+/*
+ * Defines a total order on canonical bytes: memcmp, then length.  Returns -1,
+ * 0 or 1.
+ */
 int
 r64_compare(const r64_set *a, const r64_set *b)
 {
@@ -29,8 +34,8 @@ r64_compare(const r64_set *a, const r64_set *b)
 }
 
 /*
- * A pair of containers of the same key as kernels want them: views of those
- * two types that they have, in the order that kernels for mixed pairs take.
+ * A pair of containers of the same key, as views of their two types, in the
+ * order in which kernels for mixed pairs take them.
  */
 typedef struct container_pair
 {
@@ -65,10 +70,7 @@ view_pair(const r64_env *env, container_pair *pair,
 
 #define TYPES(a, b) ((int) (a) * 3 + (int) (b))
 
-/*
- * Symmetric kernels exist for the pairs with the type on the left first in
- * this order.
- */
+/* Symmetric kernels exist only for pairs whose types are in this order. */
 static bool
 in_kernel_order(const r64_container *a, const r64_container *b)
 {
@@ -78,9 +80,10 @@ in_kernel_order(const r64_container *a, const r64_container *b)
 }
 
 /*
- * How many values two run containers share.  CRoaring's kernel tells apart the
- * ways two runs can lie to each other, which is hard to predict where runs
- * are short; this has one branch, and takes two thirds of the time there.
+ * Counts the values that two run containers share.  CRoaring's kernel
+ * branches on how two runs lie to each other, which is hard to predict if
+ * runs are short.  This has one branch, and then takes two thirds of the
+ * time.
  */
 static uint64_t
 common_values(const run_container_t *a, const run_container_t *b)
@@ -116,7 +119,7 @@ containers_and_cardinality(const r64_env *env, const r64_container *a,
 	if (!in_kernel_order(a, b))
 		return containers_and_cardinality(env, b, a);
 
-	/* a run that leaves the container would lead out of the bitset */
+	/* a run that leaves the container would be read beyond the bitset */
 	view_pair(env, &p, a, b, a->type == R64_RUN && b->type == R64_BITSET);
 	switch (TYPES(a->type, b->type))
 	{
@@ -194,9 +197,7 @@ r64_container_is_subset(const r64_env *env, const r64_container *a,
 	}
 }
 
-/*
- * The pairs of containers of the same high half and key that two sets have.
- */
+/* Walks the pairs of containers of the same high half and key of two sets. */
 typedef struct common_walk
 {
 	r64_walk	a;
@@ -213,7 +214,7 @@ common_start(common_walk *w, const r64_set *a, const r64_set *b)
 	w->i = w->j = 0;
 }
 
-/* The next pair; false at the end. */
+/* Moves to the next pair; returns false at the end. */
 static inline bool
 common_next(common_walk *w, r64_container *x, r64_container *y)
 {
@@ -254,6 +255,7 @@ common_next(common_walk *w, r64_container *x, r64_container *y)
 	return false;
 }
 
+/* Counts the elements that a and b have in common. */
 uint64_t
 r64_and_cardinality(const r64_set *a, const r64_set *b)
 {
@@ -279,6 +281,7 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 	return sum;
 }
 
+/* Whether a and b have an element in common. */
 bool
 r64_overlaps(const r64_set *a, const r64_set *b)
 {
@@ -318,6 +321,7 @@ bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
 	return true;
 }
 
+/* Whether every element of a is an element of b. */
 bool
 r64_is_subset(const r64_set *a, const r64_set *b)
 {

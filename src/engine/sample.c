@@ -14,7 +14,7 @@
  */
 #include "container.h"
 
-/* Positions in a container from which on to list it is cheaper. */
+/* From this many positions in a container on, listing it is cheaper. */
 #define MANY_POSITIONS	64
 
 static uint64_t
@@ -28,9 +28,9 @@ next_random(uint64_t *state)
 }
 
 /*
- * n different numbers below limit, ascending; n is at most half of it.  A
- * number that was drawn before is drawn again until there are n, which leaves
- * every n of them as likely as any other.
+ * Draws n distinct numbers below limit, ascending; n is at most half of it.
+ * Draws again for numbers that it already has, so all subsets of n are
+ * equally likely.
  */
 static void
 draw_positions(const r64_env *env, int64_t *out, size_t n, uint64_t limit,
@@ -112,6 +112,11 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 		env->release(env->arg, listed);
 }
 
+/*
+ * Draws n elements at random, or all if there are not more; all subsets of n
+ * are equally likely.  The same set, n and seed give the same sample.  Takes
+ * 8 bytes per element that is drawn or left out, whichever are fewer.
+ */
 r64_buf
 r64_sample(const r64_set *s, uint64_t n, uint64_t seed)
 {
@@ -126,7 +131,7 @@ r64_sample(const r64_set *s, uint64_t n, uint64_t seed)
 	if (n >= total)
 		return r64_copy(env, s);
 
-	/* of more than half of the elements, draw those that are left out */
+	/* for more than half of the elements, draw those that are left out */
 	leave_out = n > total / 2;
 	if (leave_out)
 		n = total - n;

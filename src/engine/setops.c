@@ -9,8 +9,8 @@
  * one side are copied at once, so that adding one value to a set costs a walk
  * to its place and a memcpy.
  *
- * What is specific to an operation stands in the table below; the merge and
- * the choice of a kernel by container types do not know which one it is.
+ * The table below has what is specific to an operation.  The merge and the
+ * choice of a kernel by container types do not know which operation it is.
  *
  * src/engine/setops.c
  *
@@ -25,7 +25,7 @@ set_range(uint64_t *words, uint32_t start, uint32_t end)
 	bitset_set_lenrange(words, start, end - start - 1);
 }
 
-/* Kernels are known only at run time, so the table is made per call. */
+/* The kernels are known only at run time, so the table is filled per call. */
 r64_operation
 r64_get_operation(r64_op op)
 {
@@ -112,7 +112,7 @@ combine_runs(const r64_operation *op, r64_writer *w,
 	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
 }
 
-/* An array of which the operation keeps those that b has, or has not. */
+/* An array of which the operation keeps what b has, or what b lacks. */
 static void
 filter_array(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
@@ -142,7 +142,7 @@ filter_array(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
 }
 
-/* Any two containers, of which one at least had better be a bitset. */
+/* Any two containers, at least one of which is best turned into a bitset. */
 static void
 combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
@@ -153,9 +153,9 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	if (b->type == R64_BITSET)
 	{
 		/*
-		 * All three are as long as two pages and a little.  With the result
-		 * first, what is stored never has the page offset of what is loaded
-		 * next, for which a processor would have the load wait.
+		 * Each of the three is a little longer than two pages.  With the
+		 * result first, a store never has the same page offset as the next
+		 * load, which would make the processor delay that load.
 		 */
 		struct
 		{
@@ -209,14 +209,14 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 }
 
-/* Whether a container has all values: long runs consist of such. */
+/* Whether a container has all values, as in long runs. */
 static inline bool
 is_full(const r64_container *c)
 {
 	return c->type == R64_RUN && c->card == R64_LOW_MAX + 1;
 }
 
-/* Appends what a container lacks of all values. */
+/* Appends the complement of a container. */
 static void
 complement_array(r64_writer *w, const r64_container *c)
 {
@@ -240,7 +240,7 @@ complement_array(r64_writer *w, const r64_container *c)
 }
 
 /*
- * How many runs an array or run container is taken for.  Where two have more
+ * How many runs to count for an array or run container.  If two have more
  * than a run container can have, bitsets are faster.
  */
 static inline uint32_t
@@ -250,8 +250,8 @@ weight(const r64_container *c)
 }
 
 /*
- * Combines two containers of any size.  The types decide how; where an
- * operation is symmetric the sides are swapped to meet fewer cases.
+ * Combines two containers of any size.  How depends on their types; if an
+ * operation is symmetric, the sides are swapped to have fewer cases.
  */
 static void
 combine_large(const r64_operation *op, r64_writer *w,
@@ -272,7 +272,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 	}
 	if (op->keep_both && (is_full(a) || is_full(b)))
 	{
-		/* of a union the full one is left, of an intersection the other */
+		/* a union leaves the full one, an intersection the other one */
 		r64_writer_container(w, is_full(a) == op->keep_a ? a : b);
 		return;
 	}
@@ -307,9 +307,8 @@ combine_large(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * Small arrays are what sets of sparse ids consist of, and there a call to a
- * kernel costs more than the work.  Merges two arrays of together at most
- * TINY values right here.
+ * Merges two arrays of at most TINY values in total.  Sets of sparse ids
+ * consist of such arrays, and calling a kernel would cost more than the work.
  */
 #define TINY 16
 
@@ -355,9 +354,9 @@ combine_tiny(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * An array and a single value, which is what adding or removing one id comes
- * to: a search and two copies.  For operations that keep the rest of the array.
- * No kernel sees the array, so its order need not be checked.
+ * Combines an array and a single value, as in adding or removing one id: a
+ * search and two copies.  For operations that keep the rest of the array.  No
+ * kernel sees the array, so its order need not be checked.
  */
 static void
 combine_single(const r64_operation *op, r64_writer *w,
@@ -392,7 +391,7 @@ combine_single(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, result.v, n);
 }
 
-/* Two arrays, if they are such that combine_single does; false if not. */
+/* Combines two arrays if combine_single can; otherwise returns false. */
 static inline bool
 combine_if_single(const r64_operation *op, r64_writer *w,
 				  const r64_container *a, const r64_container *b)
@@ -420,6 +419,7 @@ combine(const r64_operation *op, r64_writer *w,
 		combine_large(op, w, a, b);
 }
 
+/* Combines two containers of the same key and appends the result. */
 void
 r64_combine_containers(const r64_operation *op, r64_writer *w,
 					   const r64_container *a, const r64_container *b)
@@ -428,9 +428,9 @@ r64_combine_containers(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * How many containers a merged bucket can have, for the header's room.  A
- * close bound saves moving the containers, but finding the number of common
- * keys costs a pass over them: worth it where containers are large.
+ * An upper bound of the containers of a merged bucket, for the room of its
+ * header.  A tight bound saves moving the containers, but counting the common
+ * keys takes a pass over them.  That is worth it if containers are large.
  */
 static uint32_t
 merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket *b)
@@ -460,7 +460,7 @@ merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket
 	return op->keep_a || a->n < b->n ? a->n : b->n;
 }
 
-/* Whether every container of a bucket has one value, as in sets of sparse ids. */
+/* Whether all containers of a bucket have one value, as with sparse ids. */
 static inline bool
 is_sparse(const r64_bucket *b)
 {
@@ -468,7 +468,7 @@ is_sparse(const r64_bucket *b)
 		(size_t) (b->end - b->data) == 2 * (size_t) b->n;
 }
 
-/* Copies what such a bucket has from i on; gives all keycards, or-ed. */
+/* Copies such a bucket from container i on; returns all keycards, or-ed. */
 static inline uint32_t
 copy_sparse(const r64_bucket *b, uint32_t i, uint8_t *keycards, uint8_t *values)
 {
@@ -486,9 +486,9 @@ copy_sparse(const r64_bucket *b, uint32_t i, uint8_t *keycards, uint8_t *values)
 }
 
 /*
- * Merges two such buckets if they have no key in common; false, and nothing
- * done, if they have.  Which side comes next is as good as random where ids
- * came in any order, so no branch depends on it.
+ * Merges two such buckets if they have no key in common; otherwise does
+ * nothing and returns false.  Which side comes next is unpredictable, so no
+ * branch depends on it.
  */
 static bool
 merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
@@ -501,7 +501,7 @@ merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
 	uint8_t    *values;
 	uint8_t    *at;
 
-	/* more than there are keys; and room for so many may not be left */
+	/* more than there are keys; there may be no room for so many */
 	if (n > UINT16_MAX + 1)
 		return false;
 	keycards = r64_writer_sparse(w, n);
@@ -584,6 +584,10 @@ merge_buckets(const r64_operation *op, r64_writer *w,
 	r64_writer_end(w);
 }
 
+/*
+ * Passes the buckets of a live walk whose high half is below limit (all of
+ * them, if there is no limit), and copies them if keep says so.
+ */
 void
 r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
 {
@@ -594,7 +598,7 @@ r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit
 
 	if (limit == NULL)
 	{
-		/* no need to look at the rest: it goes as it is */
+		/* no need to look at the rest: copy it as it is */
 		n = walk->left + 1;
 		walk->live = false;
 	}
@@ -647,6 +651,7 @@ finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 	return r64_writer_finish(w);
 }
 
+/* Returns a op b, in memory of a->env. */
 r64_buf
 r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
@@ -656,8 +661,8 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
 
 	/*
-	 * A result can be larger than this (a difference can cut runs apart), but
-	 * rarely is; the writer grows then.
+	 * A guess.  A result can be larger, since a difference can cut runs
+	 * apart; then the writer grows.
 	 */
 	if (op.keep_b)
 		expected += b->size;
@@ -668,9 +673,9 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 }
 
 /*
- * Merges the unsigned interval [lo, hi].  Its part of each bucket is made a set
- * of its own when its turn comes: all together can be larger than the result,
- * where the other side cancels them out.
+ * Merges the unsigned interval [lo, hi].  Its part of each bucket is made
+ * when its turn comes, as a set of its own: all of them together can be
+ * larger than the result, if the other side cancels them out.
  */
 static void
 merge_interval(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
@@ -709,6 +714,7 @@ merge_interval(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
 	env.release(env.arg, part.base);
 }
 
+/* Returns a op [lo, hi], for operations that keep what only the range has. */
 r64_buf
 r64_merge_range(r64_op opcode, const r64_set *a, int64_t lo, int64_t hi)
 {
@@ -734,6 +740,7 @@ r64_merge_range(r64_op opcode, const r64_set *a, int64_t lo, int64_t hi)
 	return finish(&op, &w, &walk_a);
 }
 
+/* Returns a copy of the bytes, in memory of env. */
 r64_buf
 r64_copy(const r64_env *env, const r64_set *s)
 {

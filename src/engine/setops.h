@@ -17,9 +17,9 @@
 #endif
 
 /*
- * An operation: which side's own elements it keeps, and its kernels.  Where
- * kernels are needed only for some pairs of types, the others are reduced to
- * them in r64_combine_containers.
+ * An operation: whose elements it keeps, and its kernels.  There are kernels
+ * for some pairs of types only; r64_combine_containers reduces the others to
+ * these.
  */
 typedef struct r64_operation
 {
@@ -34,13 +34,15 @@ typedef struct r64_operation
 	void		(*runs) (const run_container_t *,
 						 const run_container_t *, run_container_t *);
 
-	/* apply b's values to a's bitset of cardinality card; gives the new one */
+	/*
+	 * apply b's values to a's bitset of cardinality card; return the new one
+	 */
 	uint64_t	(*list) (uint64_t *words, uint64_t card,
 						 const uint16_t *list, uint64_t length);
 	/* the same for b's values from start up to, not including, end */
 	void		(*range) (uint64_t *words, uint32_t start, uint32_t end);
 
-	/* the same for a bitset, where the cardinality is not asked for */
+	/* the same for a bitset, if the cardinality is not needed */
 	int			(*bits) (const bitset_container_t *,
 						 const bitset_container_t *, bitset_container_t *);
 
@@ -54,28 +56,15 @@ typedef struct r64_operation
 } r64_operation;
 
 extern r64_operation r64_get_operation(r64_op op);
-
-/* Combines two containers of the same key and appends what comes of it. */
 extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 								   const r64_container *a,
 								   const r64_container *b);
-
-/*
- * Passes over the buckets of a live walk whose high half is below limit (all,
- * if there is no limit), copying them at once if keep says so.
- */
 extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 							 const uint32_t *limit);
-
-/* a op [lo, hi], for operations that keep what only the range has. */
 extern r64_buf r64_merge_range(r64_op op, const r64_set *a,
 							   int64_t lo, int64_t hi);
 
-/*
- * merge.c: s op all of a list of sets at once, in their order of no
- * importance; op is R64_OR or R64_XOR.  The list is size bytes: sets that
- * r64_list_set has put one after the other.
- */
+/* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
 							  const uint8_t *list, size_t size);
 

@@ -15,11 +15,11 @@
 #define R64_DIGIT_BITS	11		/* counters fit the L1 cache */
 
 /*
- * Sorts n items of so many words by the bits of their first word above the
- * container's 16, least significant digit first.  Goes over the items once per
- * digit in which they differ at all: for ids of one time or one table that is
- * one to three of the six.  Items of one prefix stay in the order that they
- * were in.  (Knuth, The Art of Computer Programming 3, 5.2.5.)
+ * Sorts n items of so many words by their first word, without its low 16
+ * bits, least significant digit first.  Passes over the items once per digit
+ * in which they differ: for ids of one time or one table, that is one to
+ * three of the six.  Items of the same prefix keep their order.  (Knuth, The
+ * Art of Computer Programming 3, 5.2.5.)
  */
 static R64_ALWAYS_INLINE void
 r64_sort_prefixes(const r64_env *env, uint64_t *items, size_t n, size_t words)

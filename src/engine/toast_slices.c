@@ -3,9 +3,10 @@
  * toast_slices.c
  *	  Questions to a set that is fetched in parts.
  *
- * A bucket is read in up to three fetches: its cookie, the rest of its header,
- * and, to find its end, the number of runs of a last container that is one.
- * The data of a container is fetched only if the answer is in it.
+ * A bucket is read in up to three fetches: its cookie, the rest of its
+ * header, and, if its last container is a run container, its number of runs,
+ * to find the end of the bucket.  The data of a container is fetched only if
+ * the answer is in it.
  *
  * src/engine/toast_slices.c
  *
@@ -15,9 +16,8 @@
 #include "format.h"
 
 /*
- * A walk over the buckets.  The pointers of the bucket point into the header
- * that was fetched, and are good until the next fetch; its data and end are
- * not there.
+ * A walk over the buckets.  The pointers of the bucket point into the fetched
+ * header and are valid until the next fetch; data and end are not set.
  */
 typedef struct sliced_walk
 {
@@ -61,7 +61,7 @@ fetch_header(sliced_walk *w)
 	}
 }
 
-/* Where in the set container i begins, and what the header says of it. */
+/* Returns where in the set container i begins, and what its header says. */
 static size_t
 locate_container(sliced_walk *w, uint32_t i, r64_container *c, size_t *size)
 {
@@ -73,7 +73,7 @@ locate_container(sliced_walk *w, uint32_t i, r64_container *c, size_t *size)
 		offset = r64_load32(w->b.offsets + 4 * (size_t) i);
 	else
 		from = 0;
-	/* without offsets, the sizes of those before have to be added up */
+	/* without offsets, add up the sizes of the containers before it */
 	for (;; from++)
 	{
 		c->key = r64_bucket_key(&w->b, from);
@@ -151,12 +151,14 @@ fetch_container(sliced_walk *w, uint32_t i, r64_container *c)
 		c->data += 2;
 }
 
+/* Returns how many buckets the set has. */
 uint64_t
 r64_source_buckets(const r64_source *source)
 {
 	return r64_load64(fetch(source, 0, R64_HEADER_SIZE));
 }
 
+/* Whether v is an element. */
 bool
 r64_source_contains(const r64_source *source, int64_t v)
 {
@@ -192,7 +194,7 @@ r64_source_cardinality(const r64_source *source)
 	return sum;
 }
 
-/* As in r64_min: of the first negative bucket, or of the first. */
+/* As in r64_min: from the first negative bucket, or else from the first. */
 bool
 r64_source_min(const r64_source *source, int64_t *v)
 {

@@ -5,10 +5,10 @@
  *
  * Bytes are refused if they are not what RoaringFormatSpec describes, or if
  * they contradict themselves: counts, cardinalities and offsets that do not
- * fit the containers, keys, values and runs out of order, trailing bytes.
- * They are accepted, though not canonical, where the format leaves a choice:
- * empty buckets, a container of another type than ours would have, a run
- * cookie without run containers, spare run flags set.
+ * match the containers; keys, values and runs out of order; trailing bytes.
+ * Where the format leaves a choice, they are accepted although not canonical:
+ * empty buckets, a container of another type than ours, a run cookie without
+ * run containers, spare run flags that are set.
  *
  * src/engine/validate.c
  *
@@ -35,7 +35,7 @@ refuse(checker *k, const char *reason, size_t offset)
 	return false;
 }
 
-/* Whether size more bytes are there. */
+/* Whether there are size more bytes. */
 static inline bool
 have(const checker *k, size_t size)
 {
@@ -209,6 +209,9 @@ check_bitmap(checker *k)
 	return true;
 }
 
+/*
+ * Judges any bytes at all.  Never fails; fills *why only if they are invalid.
+ */
 r64_verdict
 r64_check(const r64_env *env, const void *bytes, size_t size,
 		  r64_diagnosis *why)
@@ -259,7 +262,7 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 	if (good)
 		return k.canonical ? R64_CANONICAL : R64_LEGAL;
 
-	/* a common mistake; a bucket's bitmap is in the 32-bit format */
+	/* a common mistake: a 32-bit bitmap, as in one bucket */
 	refused = *why;
 	k.pos = 0;
 	refused.is_32bit = check_bitmap(&k) && k.pos == size;
@@ -290,7 +293,7 @@ write_container(r64_writer *w, const r64_container *c)
 		r64_writer_bitset(w, c->key, view.words, c->card);
 		return;
 	}
-	/* a foreign run container can have more runs than any of ours */
+	/* a foreign run container can have more runs than ours */
 	memset(words.w, 0, R64_BITSET_BYTES);
 	for (uint32_t i = 0; i < c->nruns; i++)
 		bitset_set_lenrange(words.w, r64_run_start(c->data, i),
@@ -298,6 +301,7 @@ write_container(r64_writer *w, const r64_container *c)
 	r64_writer_bitset(w, c->key, words.w, c->card);
 }
 
+/* Returns the canonical form of bytes that r64_check has found legal. */
 r64_buf
 r64_canonicalise(const r64_env *env, const void *bytes, size_t size)
 {

@@ -9,9 +9,7 @@
  */
 #include "writer.h"
 
-/*
- * While a bucket is open its header may be over-reserved, by at most this.
- */
+/* At most this much too much is reserved for the header of an open bucket. */
 #define HEADER_SLACK (r64_bucket_header_size(MAX_CONTAINERS, true) + 16)
 #define MAX_CONTAINERS 65536	/* in a bucket */
 
@@ -24,6 +22,7 @@ too_large(const r64_env *env)
 	env->fail(env->arg, R64_TOO_LARGE, "result too large");
 }
 
+/* Makes room for so many more bytes at the end. */
 void
 r64_writer_grow(r64_writer *w, size_t more)
 {
@@ -42,6 +41,7 @@ r64_writer_grow(r64_writer *w, size_t more)
 	w->cap = cap;
 }
 
+/* Makes room for so many staged containers. */
 void
 r64_writer_stage(r64_writer *w, uint32_t room)
 {
@@ -68,6 +68,7 @@ r64_writer_stage(r64_writer *w, uint32_t room)
 	w->room = room;
 }
 
+/* Starts a set; expected is a guess at its size in bytes. */
 void
 r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 {
@@ -80,6 +81,7 @@ r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 	w->len = R64_HEADER_SIZE;
 }
 
+/* Ends the set: the writer's memory becomes the result. */
 r64_buf
 r64_writer_finish(r64_writer *w)
 {
@@ -88,7 +90,7 @@ r64_writer_finish(r64_writer *w)
 
 	if (w->len > env->max_size)
 		too_large(env);
-	/* results can be kept for long, and many of them */
+	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
 		buf.base = env->resize(env->arg, w->base, env->headroom + w->len);
 	r64_store64(buf.base + env->headroom, w->nbuckets);
@@ -97,6 +99,7 @@ r64_writer_finish(r64_writer *w)
 	return buf;
 }
 
+/* Appends n whole buckets, which take size bytes, as they are. */
 void
 r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size, uint64_t n)
 {
@@ -106,13 +109,17 @@ r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size, uint64_t n)
 	w->nbuckets += n;
 }
 
+/*
+ * Opens a bucket.  How many containers to expect, and whether there will be
+ * runs among them, is a guess that saves work if it is right.
+ */
 void
 r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 				 bool expect_runs)
 {
 	size_t		header;
 
-	/* a sum of two can be more than there are keys */
+	/* the sum of two sides can exceed the number of keys */
 	if (expected > MAX_CONTAINERS)
 		expected = MAX_CONTAINERS;
 	header = 4 + r64_bucket_header_size(expected, expect_runs);
@@ -127,6 +134,7 @@ r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 	w->data = w->len;
 }
 
+/* Ends the open bucket.  If it has no containers, it leaves no trace. */
 void
 r64_writer_end(r64_writer *w)
 {
@@ -180,6 +188,12 @@ r64_writer_end(r64_writer *w)
 	w->nbuckets++;
 }
 
+/*
+ * Begins a bucket of n <= 65536 containers of one value each, which the
+ * caller writes in place.  Returns room for n times key and cardinality - 1
+ * (four bytes), then 4 * n bytes more, then n values.  Nothing is appended
+ * before r64_writer_sparse_end.
+ */
 uint8_t *
 r64_writer_sparse(r64_writer *w, uint32_t n)
 {
@@ -187,6 +201,7 @@ r64_writer_sparse(r64_writer *w, uint32_t n)
 							  2 * (size_t) n) + 12;
 }
 
+/* Appends the bucket for which r64_writer_sparse has returned room. */
 void
 r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n)
 {
@@ -203,6 +218,7 @@ r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n)
 	w->nbuckets++;
 }
 
+/* Appends containers [from, to) of a stored bucket as they are. */
 void
 r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 {
@@ -236,6 +252,7 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 	}
 }
 
+/* Appends a container as it is. */
 void
 r64_writer_container(r64_writer *w, const r64_container *c)
 {
@@ -247,10 +264,10 @@ r64_writer_container(r64_writer *w, const r64_container *c)
 }
 
 /*
- * The number of runs of a container decides its type, and most containers are
- * no candidates for runs, which shows before all of their values were seen.
- * So these count in blocks, which compilers make vector code of, and stop when
- * there are too many; the number is exact if r64_prefers_runs likes it.
+ * The number of runs of a container decides its type.  Most containers have
+ * too many runs, which shows early.  So these functions count in blocks,
+ * which compilers vectorize, and stop when there are too many; the number is
+ * exact if r64_prefers_runs accepts it.
  */
 #define ARRAY_BLOCK 32			/* values */
 #define BITSET_BLOCK 32			/* words */
@@ -279,8 +296,8 @@ array_runs(const uint16_t *v, uint32_t card)
 }
 
 /*
- * A byte of a word has at most four starts of runs, so those of a block's
- * words are summed byte by byte before the bytes are.
+ * A byte has at most four starts of runs, so the counts of a block's words
+ * are added bytewise first, and the bytes at the end.
  */
 static uint32_t
 bitset_runs(const uint64_t *words)
@@ -311,6 +328,9 @@ bitset_runs(const uint64_t *words)
 	return nruns;
 }
 
+/*
+ * Appends an array as a container in its canonical form, unless it is empty.
+ */
 void
 r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 				 uint32_t card)
@@ -320,7 +340,7 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 
 	if (card == 0)
 		return;
-	/* a kernel gives more only where the values it got did not ascend */
+	/* a kernel returns more only if its input did not ascend */
 	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
 		r64_corrupt(w->env, "array values not ascending");
 	nruns = array_runs(values, card);
@@ -366,7 +386,7 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 			word = words[++i];
 		start = i * 64 + (uint32_t) __builtin_ctzll(word);
 
-		/* fill the ones below, so that the run's end is the first zero */
+		/* set the bits below, so that the first zero ends the run */
 		word |= word - 1;
 		while (word == ~UINT64_C(0) && i + 1 < R64_BITSET_WORDS)
 			word = words[++i];
@@ -383,6 +403,9 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 	}
 }
 
+/*
+ * Appends a bitset as a container in its canonical form, unless it is empty.
+ */
 void
 r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 				  uint32_t card)
@@ -398,7 +421,7 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	{
 		r64_values	values;
 
-		/* what is written is what is there, whatever the caller thinks */
+		/* write what is there, whatever the caller thinks */
 		card = (uint32_t) r64_kernel.bitset_container_compute_cardinality(&view);
 		if (card > R64_ARRAY_MAX)
 			r64_corrupt(w->env, "wrong cardinality");
@@ -421,6 +444,9 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	}
 }
 
+/*
+ * Appends runs as a container in its canonical form, unless there are none.
+ */
 void
 r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 				uint32_t nruns)

@@ -3,11 +3,11 @@
  * writer.h
  *	  Writing a set: buckets and containers appended in ascending order.
  *
- * A bucket's header comes before its containers but depends on how many there
- * turn out to be and of which types.  So r64_writer_begin reserves room for
- * the header that the caller expects, the containers go behind it at once,
- * what the header will say is kept aside, and r64_writer_end writes the header
- * and moves the containers if the guess was off.
+ * A bucket's header comes before its containers but depends on their number
+ * and types.  So r64_writer_begin reserves room for the header that the
+ * caller expects, and the containers are written behind it.  What the header
+ * will say is kept aside. r64_writer_end writes it, and moves the containers
+ * if the guess was wrong.
  *
  * src/engine/writer.h
  *
@@ -48,44 +48,18 @@ typedef struct r64_writer
 	uint8_t    *is_run;
 } r64_writer;
 
-/* Starts a set; expected is a guess at its size in bytes. */
 extern void r64_writer_init(r64_writer *w, const r64_env *env, size_t expected);
-
-/* Ends it: the writer's memory becomes the result. */
 extern r64_buf r64_writer_finish(r64_writer *w);
-
-/* Appends whole buckets as they are: n of them in size bytes. */
 extern void r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size,
 							   uint64_t n);
-
-/*
- * Opens a bucket.  How many containers to expect, and whether runs among them,
- * is a guess that saves work if it is right.  A bucket that has got none when
- * it is ended leaves no trace.
- */
 extern void r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 							 bool expect_runs);
 extern void r64_writer_end(r64_writer *w);
-
-/*
- * A bucket of n <= 65536 containers of one value each, written in place.
- * Gives room for n times key and cardinality - 1 (four bytes), 4 * n bytes
- * more, and n values; without r64_writer_sparse_end nothing is appended.
- */
 extern uint8_t *r64_writer_sparse(r64_writer *w, uint32_t n);
 extern void r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n);
-
-/* Appends containers [from, to) of a stored bucket as they are. */
 extern void r64_writer_copy(r64_writer *w, const r64_bucket *b,
 							uint32_t from, uint32_t to);
-
-/* Appends a container as it is. */
 extern void r64_writer_container(r64_writer *w, const r64_container *c);
-
-/*
- * Append one container, given in whichever form, in its canonical form.
- * Nothing is appended if it has no values.
- */
 extern void r64_writer_array(r64_writer *w, uint16_t key,
 							 const uint16_t *values, uint32_t card);
 extern void r64_writer_bitset(r64_writer *w, uint16_t key,
@@ -94,8 +68,8 @@ extern void r64_writer_runs(r64_writer *w, uint16_t key,
 							const rle16_t *runs, uint32_t nruns);
 
 /*
- * What the above are made of, here because containers can be so small that a
- * call costs more than the rest.
+ * What the above are made of.  It is inline because containers can be so
+ * small that a call would cost more than the work.
  */
 static inline uint8_t *
 r64_writer_at(r64_writer *w, size_t pos)
@@ -103,11 +77,10 @@ r64_writer_at(r64_writer *w, size_t pos)
 	return w->base + w->env->headroom + pos;
 }
 
-/* Make room for more bytes at the end, and for so many staged containers. */
 extern void r64_writer_grow(r64_writer *w, size_t more);
 extern void r64_writer_stage(r64_writer *w, uint32_t room);
 
-/* Room for more bytes at the end; the caller then advances len. */
+/* Returns room for more bytes at the end; the caller then advances len. */
 static inline uint8_t *
 r64_writer_reserve(r64_writer *w, size_t more)
 {
@@ -116,7 +89,7 @@ r64_writer_reserve(r64_writer *w, size_t more)
 	return r64_writer_at(w, w->len);
 }
 
-/* Stages the header entry of a container of size bytes; returns its place. */
+/* Stages the header entry of a container; returns room for its size bytes. */
 static inline uint8_t *
 r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
 				  size_t size)

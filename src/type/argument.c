@@ -4,9 +4,9 @@
  *	  An argument as a set, detoasted and indexed once if it comes again.
  *
  * A plan can hand the same value to a function row after row: a constant, a
- * parameter, or a column of the outer side of a join.  To detoast it every time
- * can cost a thousand times what the function does with it.  So each call site
- * remembers, in fn_extra, what it got last for either argument.
+ * parameter, or a column of the outer side of a join.  Detoasting it every
+ * time can cost a thousand times as much as the function itself.  So each
+ * call site remembers the last value of each argument in fn_extra.
  *
  * Two values are known to be the same
  *
@@ -21,12 +21,12 @@
  *   compressed, as it is small then (large ones are out of line); or if it has
  *   many buckets, as passing them one by one takes longer than to compare them.
  *
- * An address says nothing, it may hold another value the next time.
+ * The address says nothing: the next time, another value may be there.
  *
- * The first time only the first bytes are remembered, so that a scan over many
- * values pays nothing; the second time in a row the value is kept, with an
- * index of its buckets.  At most one value per argument is kept, as long as the
- * plan is.
+ * The first time, only the first bytes are remembered, so that a scan over
+ * many values pays nothing.  The second time in a row, the value is kept,
+ * with an index of its buckets.  At most one value per argument is kept, for
+ * as long as the plan.
  *
  * src/type/argument.c
  *
@@ -44,16 +44,18 @@
 #define MAX_SETS	2			/* no function has more set arguments */
 
 /*
- * To fetch a part of a TOAST value takes a few index scans, to fetch all of it
- * one and a row for every 2 kB.  A walk to a bucket needs up to three parts
- * for each one on the way, so parts pay from so many bytes a bucket on.
+ * Fetching part of a TOAST value takes a few index scans; fetching all of it
+ * takes one, and a row for every 2 kB.  A walk to a bucket fetches up to
+ * three parts per bucket on the way, so parts pay from so many bytes per
+ * bucket on.
  */
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
 /*
- * Values whose bytes are compared: at most so long, which a processor's cache
- * has room for, and of at least so many buckets unless compressed.
+ * The bytes of a value are compared if it is at most this long, so that it
+ * fits into a processor's cache, and if it is compressed or has at least this
+ * many buckets.
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16
@@ -138,7 +140,10 @@ is_stable(FmgrInfo *flinfo, int argno)
 		(is_parameter(expr) && belongs_to_query(flinfo));
 }
 
-/* See roaring64.h. */
+/*
+ * Whether an argument is a variable of a procedural language, or may be one:
+ * a parameter that can change from call to call.
+ */
 bool
 roaring64_argument_is_variable(FmgrInfo *flinfo, int argno)
 {
@@ -193,7 +198,7 @@ keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Whether it is worth finding out if a value is the one that came last. */
+/* Whether comparing a value with the last one is worth it. */
 static bool
 is_comparable(struct varlena *value)
 {
@@ -238,8 +243,8 @@ remember(KeptArgument *arg, struct varlena *value)
 }
 
 /*
- * Fetches two TOAST rows where one would do, or none if the part that was
- * fetched last has it: a header of 400 containers is then read once.
+ * Fetches two TOAST rows even if one would do, or none if the last part has
+ * the bytes.  So a header of up to 400 containers is fetched once.
  */
 static const uint8_t *
 fetch_part(void *arg, size_t offset, size_t size)
@@ -262,7 +267,10 @@ fetch_part(void *arg, size_t offset, size_t size)
 	return (uint8_t *) VARDATA_ANY(source->part);
 }
 
-/* See roaring64.h. */
+/*
+ * Whether a value is better read in parts: one that is stored out of line,
+ * uncompressed, large, and of few buckets.  Fills *source if so.
+ */
 bool
 roaring64_toast_source(Datum datum, ToastSource *source)
 {
@@ -285,7 +293,7 @@ roaring64_toast_source(Datum datum, ToastSource *source)
 		source->source.size / SLICE_MIN_BUCKET_SIZE;
 }
 
-/* See roaring64.h. */
+/* The same for an argument, which must also be seen for the first time. */
 bool
 roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 						ToastSource *source)
@@ -303,7 +311,11 @@ roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 	return true;
 }
 
-/* See roaring64.h. */
+/*
+ * Returns an argument as a set.  A value that comes call after call is
+ * detoasted and indexed once; any other is in *local.  Not for functions that
+ * keep something of their own in fn_extra.
+ */
 r64_set *
 roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 {

@@ -17,7 +17,11 @@
 
 #include "roaring64.h"
 
-/* See roaring64.h. */
+/*
+ * Returns the elements of a bigint[], integer[] or smallint[] argument.
+ * Reports a NULL element; any number of dimensions will do.  The result is
+ * palloc'd, and the caller may reorder it.
+ */
 int64 *
 roaring64_array_values(ArrayType *array, int *n)
 {
@@ -31,7 +35,7 @@ roaring64_array_values(ArrayType *array, int *n)
 				 errmsg("array must not contain nulls"),
 				 errhint("Remove them with array_remove(array, NULL).")));
 
-	/* what is narrower than a bigint needs more space than it takes itself */
+	/* narrower elements take less space than the result */
 	values = MemoryContextAllocHuge(CurrentMemoryContext,
 									sizeof(int64) * Max((Size) count, 1));
 	if (ARR_ELEMTYPE(array) == INT8OID)
@@ -53,7 +57,10 @@ roaring64_array_values(ArrayType *array, int *n)
 	return values;
 }
 
-/* See roaring64.h. */
+/*
+ * Makes a bigint[] with room for n elements, to be written to
+ * ROARING64_ARRAY_DATA.  Reports that they do not fit, if so.
+ */
 ArrayType *
 roaring64_make_array(uint64 n)
 {
@@ -72,7 +79,10 @@ roaring64_make_array(uint64 n)
 	return array;
 }
 
-/* See roaring64.h. */
+/*
+ * Makes that array a datum, of the n elements that were written; of none, the
+ * canonical empty array.
+ */
 Datum
 roaring64_array_datum(ArrayType *array, int n)
 {
@@ -83,7 +93,7 @@ roaring64_array_datum(ArrayType *array, int n)
 	return PointerGetDatum(array);
 }
 
-/* See roaring64.h. */
+/* Returns values as a bigint[]. */
 Datum
 roaring64_bigint_array(const int64 *values, int n)
 {

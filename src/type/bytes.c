@@ -3,10 +3,11 @@
  * bytes.c
  *	  Bytes from elsewhere: recv, send, the casts with bytea, the check.
  *
- * Whatever did not come from our own storage is validated in full before it
- * is used, and rewritten to the canonical form if it is legal without being
- * canonical.  All routes in (the wire, bytea, the hex form of text) meet in
- * roaring64_from_bytes, which alone reports what is wrong with such bytes.
+ * Bytes that do not come from our own storage are validated completely before
+ * they are used, and rewritten if they are legal but not canonical.  All ways
+ * in (the wire, bytea, the hex form of text) lead through
+ * roaring64_from_bytes, the only function that reports what is wrong with
+ * such bytes.
  *
  * src/type/bytes.c
  *
@@ -19,7 +20,11 @@
 
 #include "roaring64.h"
 
-/* See roaring64.h. */
+/*
+ * Returns the canonical form of foreign bytes as a datum.  Reports what is
+ * wrong with them with ERRCODE_INVALID_BINARY_REPRESENTATION; softly, if
+ * context is an ErrorSaveContext, and then returns (Datum) 0.
+ */
 Datum
 roaring64_from_bytes(const void *bytes, Size size, Node *context)
 {

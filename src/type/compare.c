@@ -8,7 +8,7 @@
  * nothing about the elements.
  *
  * These functions free detoasted copies of their arguments, as support
- * functions of indexes have to; no others of the type do.
+ * functions of indexes must.  The type's other functions do not.
  *
  * src/type/compare.c
  *

@@ -14,7 +14,7 @@
 
 #include "variable.h"
 
-/* Whether the set has the element, which is the other argument. */
+/* Whether the set contains the element, which is the other argument. */
 static bool
 set_contains_element(FunctionCallInfo fcinfo, int setno)
 {
@@ -28,7 +28,7 @@ set_contains_element(FunctionCallInfo fcinfo, int setno)
 	return r64_contains(PG_GETARG_ROARING64(setno), element);
 }
 
-/* Whether the set has every integer of the range. */
+/* Whether the set contains every integer of the range. */
 static bool
 set_contains_range(FunctionCallInfo fcinfo, int setno)
 {

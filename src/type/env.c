@@ -5,9 +5,8 @@
  *
  * Everything the engine allocates is palloc'd in CurrentMemoryContext, or in
  * the context that arg names, so what a failing call leaves behind is freed
- * with the context.  Its buffers may exceed MaxAllocSize by the slack it works
- * with, hence the huge variants; what it returns never does, thanks to
- * max_size.
+ * with the context.  Its buffers may exceed MaxAllocSize by its slack, hence
+ * the huge variants.  Its results never do, because of max_size.
  *
  * src/type/env.c
  *
@@ -49,7 +48,10 @@ env_poll(void *arg)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* See roaring64.h. */
+/*
+ * Reports that a value, array or text would not fit.  The hint is a full
+ * sentence that says what to do instead.
+ */
 void
 roaring64_too_large(const char *what, const char *hint)
 {
@@ -61,8 +63,8 @@ roaring64_too_large(const char *what, const char *hint)
 }
 
 /*
- * The only report of a damaged stored value; bytes.c has the one of bytes
- * that were never ours.
+ * Reports a damaged stored value; no other function does. bytes.c reports
+ * bytes from elsewhere.
  */
 static void
 env_fail(void *arg, r64_error error, const char *reason)

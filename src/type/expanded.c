@@ -3,9 +3,9 @@
  * expanded.c
  *	  The state of an aggregate: an expanded object with an accumulator.
  *
- * It is flattened, to the same canonical bytes as any other value, where
- * somebody wants to store or read it; that merges what was added into the
- * accumulator's flat set, so that flattening twice costs a copy.
+ * To be stored or read, it is flattened to the same canonical bytes as any
+ * other value.  That merges what was added into the accumulator's flat set,
+ * so flattening it again only copies.
  *
  * src/type/expanded.c
  *
@@ -25,6 +25,12 @@ static const ExpandedObjectMethods expanded_methods =
 	expanded_flatten_into
 };
 
+/*
+ * Makes an object with the empty set.  The context becomes the object's;
+ * objects may share one if none of them is deleted before the others.  What
+ * the accumulator allocates must go there, so use it with that as the current
+ * context; env must allocate in the current context.
+ */
 ExpandedRoaring64 *
 roaring64_new_expanded(MemoryContext context, const r64_env *env)
 {
@@ -46,17 +52,24 @@ get_set(ExpandedRoaring64 *e)
 	Assert(e->hdr.eoh_methods == &expanded_methods);
 	s = r64_accumulator_set(&e->acc);
 	MemoryContextSwitchTo(oldcontext);
-	/* what is made of it is not the object's */
+	/* what is made from it does not belong to the object */
 	s.env = &roaring64_env;
 	return s;
 }
 
+/*
+ * Returns the set of the object that a datum points to, valid until that
+ * changes.
+ */
 r64_set
 roaring64_accumulated(Datum value)
 {
 	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
+/*
+ * Returns the object that a datum points to, if it may be changed, or NULL.
+ */
 ExpandedRoaring64 *
 roaring64_writable(Datum value)
 {
@@ -74,7 +87,7 @@ expanded_get_flat_size(ExpandedObjectHeader *eohptr)
 {
 	r64_set		s = get_set((ExpandedRoaring64 *) eohptr);
 
-	/* a state of which only the count is asked for may be larger */
+	/* a state that is only counted may be larger than a value */
 	if (s.size > roaring64_env.max_size)
 		roaring64_env.fail(NULL, R64_TOO_LARGE, "result too large");
 	return VARHDRSZ + s.size;

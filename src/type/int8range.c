@@ -7,8 +7,8 @@
  * both ends.  So an int8range contains the last bigint only if it has no upper
  * bound, and a range that reaches the last bigint is returned without one.
  *
- * The type cache is asked on every call, one lookup in a hash table; fn_extra
- * is left to those who have more to remember.
+ * The type cache is asked on every call, which is one lookup in a hash table.
+ * fn_extra is left to functions that have more to remember.
  *
  * src/type/int8range.c
  *
@@ -33,7 +33,7 @@
 /* More consecutive integers than any value has room for. */
 #define MAX_FILLED		(UINT64CONST(1) << 44)
 
-/* See roaring64.h. */
+/* Returns what the functions below need to know of int8range. */
 TypeCacheEntry *
 roaring64_range_typcache(void)
 {
@@ -64,7 +64,11 @@ bounds_of(TypeCacheEntry *typcache, const RangeType *range,
 	return true;
 }
 
-/* See roaring64.h. */
+/*
+ * Reads an int8range argument as inclusive bounds.  An infinite bound is the
+ * first or last bigint.  An empty range gives false, and bounds with lo > hi,
+ * which are an empty range for the engine too.
+ */
 bool
 roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 					   int64 *lo, int64 *hi)
@@ -73,7 +77,10 @@ roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 					 lo, hi);
 }
 
-/* See roaring64.h. */
+/*
+ * The same of a range whose integers all become elements.  Reports an
+ * unbounded range that is too large.
+ */
 void
 roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
 						int64 *lo, int64 *hi)
@@ -88,7 +95,7 @@ roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
 						   *hi == PG_INT64_MAX ? "upper" : "lower")));
 }
 
-/* See roaring64.h. */
+/* The same of an int8range that is not an argument. */
 bool
 roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
 {
@@ -96,14 +103,17 @@ roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
 					 lo, hi);
 }
 
-/* See roaring64.h. */
+/*
+ * Makes the int8range [lo, hi]; without an upper bound if hi is the last
+ * bigint, because int8range has no other way to say so.
+ */
 Datum
 roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
 {
 	RangeBound	lower = {.val = Int64GetDatum(lo),.inclusive = true,.lower = true};
 	RangeBound	upper = {.infinite = (hi == PG_INT64_MAX)};
 
-	/* a set's elements ascend; one that is damaged may say otherwise */
+	/* elements ascend, unless the set is damaged */
 	if (lo > hi)
 		roaring64_env.fail(roaring64_env.arg, R64_CORRUPT,
 						   "elements not ascending");

@@ -32,7 +32,7 @@
 /* Elements up to which output_format = auto writes braces; documented. */
 #define AUTO_ARRAY_MAX		1024
 
-/* How many bytes of a bad literal an error message repeats. */
+/* An error message quotes this many bytes of a bad literal. */
 #define EXCERPT_MAX			64
 
 /* Elements formatted at a time, and bytes that one takes with its comma. */
@@ -73,7 +73,7 @@ typedef struct ElementList
 	Size		room;
 } ElementList;
 
-/* See roaring64.h. */
+/* Defines roaring64.output_format; once, when the module is loaded. */
 void
 roaring64_define_settings(void)
 {
@@ -97,7 +97,7 @@ excerpt(const char *text, Size len)
 					clipped < len ? "..." : "");
 }
 
-/* The place a literal has been read to, as a person counts: from 1. */
+/* The position up to which a literal has been read, counted from 1. */
 static int
 place(const InputState *in)
 {
@@ -105,8 +105,8 @@ place(const InputState *in)
 }
 
 /*
- * Reports that the literal does not go on as it should, with a hint if that
- * is not NULL; returns false.
+ * Reports a syntax error at the current position, with a hint if that is not
+ * NULL; returns false.
  */
 static bool
 syntax_error(InputState *in, const char *expected, const char *hint)
@@ -349,7 +349,10 @@ roaring64_in(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* See roaring64.h. */
+/*
+ * Whether a type is ours.  It may be in any schema, and others may have types
+ * of the same name, so it is known by its input function.
+ */
 bool
 roaring64_is_type(Oid type)
 {
@@ -364,7 +367,7 @@ roaring64_is_type(Oid type)
 	return function.fn_addr == roaring64_in;
 }
 
-/* Text has the same limit as values, and takes more room for the same set. */
+/* Text has the same size limit as values, and takes more bytes. */
 static void
 check_output_size(Size size)
 {

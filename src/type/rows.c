@@ -3,10 +3,10 @@
  * rows.c
  *	  A set as rows: its elements, its runs, a histogram of it.
  *
- * All of these give a row per call and read no further ahead than a small
- * batch, so that neither a LIMIT above them nor a set of billions costs more
- * than the rows that are taken.  Only the histogram counts all its ranges
- * first, to know the longest bar.
+ * All of these return one row per call and read at most a small batch ahead.
+ * So a LIMIT above them, or a set of billions, costs no more than the rows
+ * that are taken.  Only the histogram counts all its ranges first, to know
+ * the longest bar.
  *
  * Each has its set, and the index that the engine makes for it, in the
  * context that lives until the last row; what one row needs goes where the
@@ -95,7 +95,7 @@ begin_elements(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse)
 	funcctx->user_fctx = state;
 }
 
-/* Reads the next batch, and takes it off what is left to read. */
+/* Reads the next batch, and notes what is left to read. */
 static void
 read_batch(ElementsState *state)
 {
@@ -211,8 +211,8 @@ roaring64_ranges(PG_FUNCTION_ARGS)
  * Lays out at most n bars over [min, max], all of one width but for the
  * first few, which get what does not divide evenly.  Returns how many.
  *
- * The integers from min to max may be 2^64, which no type here holds, so
- * this reckons with one less, and adds the one back to the remainder.
+ * There may be 2^64 integers from min to max, which is too many for any type
+ * here, so this computes with one less, and adds it to the remainder.
  */
 static uint64
 lay_out_bars(HistogramState *state, int64 min, int64 max, int32 n)
@@ -236,8 +236,8 @@ end_of_bar(const HistogramState *state, uint64 i, int64 lo)
 }
 
 /*
- * How many elements the fullest of these bars has.  At least 1, also if the
- * set is damaged and its counts do not go with its ends.
+ * Returns the number of elements of the fullest bar: at least 1, even if the
+ * set is damaged and its counts contradict its ends.
  */
 static uint64
 count_fullest(HistogramState *state, uint64 bars)
@@ -258,9 +258,9 @@ count_fullest(HistogramState *state, uint64 bars)
 }
 
 /*
- * A bar as text, its length in proportion to the fullest one's, and rounded
- * up, so that only an empty range has none.  Counts are far below 2^58: an
- * element takes more than a millionth of a byte.
+ * Returns a bar as text.  Its length is proportional to the fullest bar's,
+ * and rounded up, so that only an empty range has none.  Counts are far below
+ * 2^58: an element takes more than a millionth of a byte.
  */
 static Datum
 draw_bar(const HistogramState *state, uint64 count)

@@ -3,9 +3,9 @@
  * slice.c
  *	  A set cut into pages and chunks, or moved.
  *
- * Positions are those of the ascending order of the elements.  Only the part
- * that is asked for is read and copied; the rest of the set costs no more
- * than a walk over its bucket headers.
+ * Positions are those of the ascending order of the elements.  Only the
+ * requested part is read and copied; the rest of the set costs a walk over
+ * its bucket headers.
  *
  * src/type/slice.c
  *
@@ -145,8 +145,8 @@ roaring64_last(PG_FUNCTION_ARGS)
 
 /*
  * roaring64_sample(roaring64, n bigint, seed bigint) returns roaring64: n
- * elements drawn at random, all if there are fewer.  The same arguments give the
- * same ones.  Errors on a negative n.
+ * elements drawn at random, or all if there are fewer.  The same arguments
+ * give the same sample.  Errors if n is negative.
  */
 PG_FUNCTION_INFO_V1(roaring64_sample);
 Datum

@@ -7,10 +7,10 @@
  * PL/pgSQL hands an expanded object in x to a function that says it can change
  * it in place.  (Before 18 only functions of the server can get it.)
  *
- * Elements are not put into the set one by one, but noted as edits and applied
- * together when the set is read.  A failure on the way leaves the set and its
- * edits as they were, so that the variable stays good if somebody catches the
- * error.
+ * Elements are not added to the set one by one: they are noted as edits,
+ * which are applied together when the set is read.  A failure leaves the set
+ * and its edits as they were, so the variable stays valid if the error is
+ * caught.
  *
  * src/type/variable.c
  *
@@ -26,10 +26,10 @@
 
 #define FIRST_ROOM	64			/* edits */
 
-/* Edits that are looked through for one element, rather than applied. */
+/* Up to this many edits are searched for an element, not applied. */
 #define FEW_EDITS	1024
 
-/* To copy a variable of fewer bytes costs less than to make it an object. */
+/* Copying a variable of fewer bytes is cheaper than making it an object. */
 #define MIN_SIZE	4096
 
 typedef struct Edit
@@ -79,6 +79,7 @@ get_writable(Datum value)
 		get_variable(value) : NULL;
 }
 
+/* Whether a value is the expanded object of a variable. */
 bool
 roaring64_is_variable(Datum value)
 {
@@ -177,7 +178,7 @@ apply_edits(Variable *v)
 	v->nedits = 0;
 }
 
-/* See roaring64.h. */
+/* Returns a view of the set of an expanded object, without flattening it. */
 r64_set
 roaring64_expanded_view(Datum value)
 {
@@ -210,6 +211,11 @@ variable_flatten_into(ExpandedObjectHeader *eohptr, void *result,
 	memcpy(VARDATA(result), v->flat.base + VARHDRSZ, v->flat.size);
 }
 
+/*
+ * Whether argument argno had better be changed in place: it is an object that
+ * may be changed, or becomes one because it is the variable of a language
+ * that will hand it over when it is changed again.
+ */
 bool
 roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
 {
@@ -241,6 +247,9 @@ reserve_edits(Variable *v, int n)
 	v->room = room;
 }
 
+/*
+ * Adds n values to such an argument, or removes them, and returns the datum.
+ */
 Datum
 roaring64_edit(Datum value, const int64 *values, int n, bool remove)
 {
@@ -265,12 +274,13 @@ roaring64_edit(Datum value, const int64 *values, int n, bool remove)
 	return EOHPGetRWDatum(&v->hdr);
 }
 
+/* Whether a variable contains an element, without applying its edits. */
 bool
 roaring64_variable_contains(Datum value, int64 element)
 {
 	Variable   *v = get_variable(value);
 
-	/* a loop that looks before it adds must not apply an edit every time */
+	/* a loop that looks before it adds must not apply edits every time */
 	if (v->nedits > FEW_EDITS)
 		apply_edits(v);
 	for (int i = v->nedits; i-- > 0;)
@@ -287,7 +297,10 @@ roaring64_variable_contains(Datum value, int64 element)
 	return r64_contains(&v->indexed, element);
 }
 
-/* See roaring64.h. */
+/*
+ * What a support function says about changes in place; NULL if it was asked
+ * for something else.
+ */
 Node *
 roaring64_support_in_place(Node *request)
 {
