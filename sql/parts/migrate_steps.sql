@@ -303,7 +303,7 @@ BEGIN
 	EXECUTE format('CREATE INDEX ON %s (%s)', tables[4], roaring64_migrate_list('k%1$s', all_columns));
 	EXECUTE format('CREATE TABLE %s (name text PRIMARY KEY, file bigint NOT NULL, blocks bigint NOT NULL, '
 				   'blocks_done bigint NOT NULL, copied boolean NOT NULL)', tables[3]);
-	EXECUTE format('CREATE TABLE %s (source text NOT NULL, state text NOT NULL, rows_done bigint NOT NULL, '
+	EXECUTE format('CREATE TABLE %s (source text PRIMARY KEY, state text NOT NULL, rows_done bigint NOT NULL, '
 				   'rows_estimated bigint NOT NULL, keys_done bigint NOT NULL, keys bigint NOT NULL, '
 				   'rows_per_second bigint, time_left interval, started timestamptz NOT NULL, '
 				   'changed timestamptz NOT NULL, told timestamptz NOT NULL, key_columns name[] NOT NULL, '
