@@ -150,12 +150,18 @@ END $$;
 COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
 'locks the numbers of keys until the transaction ends';
 
+-- All slices are made in one pass over the ids: an aggregate for each weight that
+-- may be needed, with a filter.
 CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	given record;
+	weights bigint[];
+	slices text;
 BEGIN
 	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
 	FROM pg_extension WHERE extname = 'roaring64';
@@ -168,33 +174,37 @@ BEGIN
 	ELSIF array_position(ids, NULL) IS NOT NULL THEN
 		RAISE 'ids must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
-	ELSIF (SELECT count(*) <> count(DISTINCT id) FROM unnest(ids) AS id) THEN
+	END IF;
+	EXECUTE 'SELECT s AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
+	INTO given USING ids;
+	IF given.count <> cardinality(ids) THEN
 		RAISE 'ids must be distinct' USING
 			ERRCODE = 'cardinality_violation',
 			HINT = 'To add up several values of an id, use roaring64_numbers_add.';
 	END IF;
 	PERFORM roaring64_numbers_lock(numbers, key);
+
+	SELECT array_agg(weight), string_agg(format('roaring64_agg(id) FILTER (WHERE %s)',
+		CASE WHEN weight = 0 THEN 'value IS NOT NULL' WHEN weight > 0 THEN format('above & %s <> 0', weight)
+			WHEN size IS NULL THEN 'value < 0 AND below IS NULL' ELSE format('below & %s <> 0', size) END), ', ')
+	INTO weights, slices
+	FROM (SELECT weight, abs(nullif(weight, '-9223372036854775808')) AS size
+		FROM (SELECT 0::bigint UNION ALL SELECT sign << bit
+			FROM unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 63) AS bit WHERE sign < 0 OR bit < 63) AS w (weight)) AS w,
+		(SELECT least(min(v), 0), greatest(max(v), 0) FROM unnest("values") AS v) AS ends (least, most)
+	WHERE weight BETWEEN least AND most;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (key, weight, ids)
 		SELECT %2$L, weight, coalesce(new.ids, '{}')
-		FROM (SELECT weight, roaring64_agg(id) AS ids
-			FROM (SELECT 0::bigint AS weight
-				UNION ALL
-				SELECT sign << bit
-				FROM (SELECT max(abs(nullif(v, '-9223372036854775808'))) FROM unnest($2) AS v) AS m (size),
-					unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 62) AS bit
-				WHERE 1::bigint << bit <= size
-				UNION ALL
-				SELECT '-9223372036854775808') AS w,
-				unnest($1, $2) AS n (id, value)
-			WHERE CASE WHEN weight = 0 THEN value IS NOT NULL
-				WHEN weight = '-9223372036854775808' OR value = '-9223372036854775808' THEN value = weight
-				ELSE (value < 0) = (weight < 0) AND abs(value) & abs(weight) <> 0 END
-			GROUP BY weight) AS new
-			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $1::roaring64) AS old USING (weight)
-		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $1::roaring64) | excluded.ids
-		WHERE t.ids & $1::roaring64 <> excluded.ids
-		$sql$, numbers, key) USING ids, "values";
+		FROM (SELECT unnest($3) AS weight, unnest(ARRAY[%3$s]) AS ids
+			FROM (SELECT id, value, CASE WHEN value > 0 THEN value END AS above,
+					CASE WHEN value < 0 THEN -nullif(value, '-9223372036854775808') END AS below
+				FROM unnest($1, $2) AS n (id, value)) AS n) AS new
+			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $4) AS old USING (weight)
+		WHERE new.ids IS NOT NULL OR old.weight IS NOT NULL
+		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $4) | excluded.ids
+		WHERE t.ids & $4 <> excluded.ids
+		$sql$, numbers, key, slices) USING ids, "values", weights, given.ids;
 	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_set(regclass, text, bigint[], bigint[]) IS
