@@ -20,7 +20,8 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
@@ -48,17 +49,6 @@ dedup_same_datum(Datum a, Datum b)
 
 	return VARSIZE_ANY(x) == VARSIZE_ANY(y) &&
 		memcmp(x, y, VARSIZE_ANY(x)) == 0;
-}
-
-/* See dedup.h. */
-void
-dedup_serialization_failure(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not serialize access due to concurrent update"),
-			 errdetail("The id was claimed after the transaction began."),
-			 errhint("Retry the transaction.")));
 }
 
 /* The set, or NULL for a claim, in a row that a look has found. */
@@ -99,26 +89,72 @@ are_same(SPITupleTable *a, uint64 na, SPITupleTable *b, uint64 nb)
 	return true;
 }
 
-/* Whether ids that are not remembered may have been: of a set that ascends. */
-static bool
-is_too_old(DedupSet *set, Datum key, int64 id,
-		   uint64 (*run) (DedupSet *, DedupStatement, Datum *))
+/* See dedup.h. */
+bool
+dedup_forgotten(DedupSet *set, Datum key, DedupRun run, int64 *highest)
 {
 	bool		isnull;
 
-	return set->ascending && run(set, DEDUP_FORGOTTEN, &key) > 0 &&
-		id <= DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-										  SPI_tuptable->tupdesc, 1, &isnull));
+	if (!set->ascending || run(set, DEDUP_FORGOTTEN, &key) == 0)
+		return false;
+	*highest = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
+										   SPI_tuptable->tupdesc, 1, &isnull));
+	return true;
 }
 
-static void
-undo(DedupSet *set, Datum key, int64 id)
+static bool
+is_too_old(DedupSet *set, Datum key, int64 id, DedupRun run)
 {
-	Datum		values[2] = {key, roaring64_bigint_array(&id, 1)};
+	int64		highest;
+
+	return dedup_forgotten(set, key, run, &highest) && id <= highest;
+}
+
+/* See dedup.h. */
+void
+dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
+{
+	Datum		values[2] = {key, roaring64_bigint_array(ids, n)};
 
 	if (IsolationUsesXactSnapshot())
-		dedup_serialization_failure();
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update"),
+				 errdetail("The id was claimed after the transaction began."),
+				 errhint("Retry the transaction.")));
 	dedup_run(set, DEDUP_UNDO, values);
+}
+
+/*
+ * See dedup.h.  What is written waits for others that write to the key, so only
+ * the function that writes knows what is new.  Its statement names an object of
+ * the extension and is not kept.
+ */
+void
+dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
+				  int n, DedupAnswer *answers)
+{
+	Oid			types[3] = {REGCLASSOID, TEXTOID, INT8ARRAYOID};
+	Datum		values[3] = {
+		ObjectIdGetDatum(set->relid), key, roaring64_bigint_array(ids, n)
+	};
+	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(funcid)));
+	bool		isnull;
+	r64_set		fresh;
+
+	if (n == 0)
+		return;
+	if (SPI_execute_with_args(psprintf("SELECT %s.roaring64_dedup_append($1, $2, %s.roaring64_from_array($3), $3)",
+									   schema, schema),
+							  3, types, values, NULL, false, 0) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not write to an owned dedup set");
+	fresh = DatumGetRoaring64(SPI_getbinval(SPI_tuptable->vals[0],
+											SPI_tuptable->tupdesc, 1, &isnull));
+	r64_index_set(&fresh);
+	for (int i = 0; i < n; i++)
+		answers[i] = r64_contains(&fresh, ids[i]) ? DEDUP_NEW : DEDUP_DUPLICATE;
+	r64_close(&fresh);
 }
 
 /* See dedup.h. */
@@ -161,7 +197,7 @@ dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 		answer = DEDUP_TOO_OLD;
 	else
 		return DEDUP_NEW;
-	undo(set, key, id);
+	dedup_undo(set, key, &id, 1);
 	return answer;
 }
 

@@ -82,6 +82,7 @@ extern DedupSet *dedup_open(Oid relid);
  * rows.  dedup_run_latest sees what is committed by now whatever the isolation
  * level; dedup_read what the calling statement sees, and works on a standby.
  */
+typedef uint64 (*DedupRun) (DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
@@ -102,16 +103,28 @@ extern char *dedup_relation_name(Oid relid);
 extern int64 dedup_place(const DedupSet *set, int64 id);
 #define dedup_chunk(set, place) ((place) >> (set)->chunk_bits)
 
-/* claim.c: claims ids, at least one; funcid is of the calling function. */
+/* claim.c: claims an id; funcid is of the calling function. */
 extern DedupAnswer dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id);
 
-/* many.c: the same for ids that are sorted and distinct. */
+/*
+ * claim.c: writes ids straight into the chunks of an owned set, and says of each
+ * whether it is new.
+ */
 extern void dedup_claim_owned(DedupSet *set, Oid funcid, Datum key,
 							  const int64 *ids, int n, DedupAnswer *answers);
 
 /* claim.c: whether a member of a chunk, as it is in the table, has a place. */
 extern bool dedup_holds(Datum members, int64 place);
 extern bool dedup_same_datum(Datum a, Datum b);
-extern void dedup_serialization_failure(void);
+
+/* claim.c: ids of the key up to this one were forgotten; false if none were. */
+extern bool dedup_forgotten(DedupSet *set, Datum key, DedupRun run,
+							int64 *highest);
+
+/*
+ * claim.c: takes back claims of ids that were claimed before after all; errors
+ * if the transaction's snapshot does not see that.
+ */
+extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);
 
 #endif							/* ROARING64_DEDUP_H */

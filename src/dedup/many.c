@@ -13,12 +13,9 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
@@ -242,17 +239,13 @@ look_into(DedupSet *set, Batch *batch, Rows rows)
 
 /* Notes what is not above the highest that was forgotten. */
 static void
-look_for_old(DedupSet *set, Batch *batch,
-			 uint64 (*run) (DedupSet *, DedupStatement, Datum *))
+look_for_old(DedupSet *set, Batch *batch, DedupRun run)
 {
-	bool		isnull;
-	int64		forgotten;
+	int64		highest;
 
-	if (!set->ascending || run(set, DEDUP_FORGOTTEN, &batch->key) == 0)
+	if (!dedup_forgotten(set, batch->key, run, &highest))
 		return;
-	forgotten = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
-											SPI_tuptable->tupdesc, 1, &isnull));
-	for (int i = 0; i < batch->n && batch->ids[i] <= forgotten; i++)
+	for (int i = 0; i < batch->n && batch->ids[i] <= highest; i++)
 	{
 		if (batch->answers[i] == DEDUP_NEW)
 			batch->answers[i] = DEDUP_TOO_OLD;
@@ -319,20 +312,14 @@ undo(DedupSet *set, const Batch *batch, const DedupAnswer *before)
 {
 	int64	   *ids = palloc(sizeof(int64) * batch->n);
 	int			n = 0;
-	Datum		values[2];
 
 	for (int i = 0; i < batch->n; i++)
 	{
 		if (before[i] == DEDUP_NEW && batch->answers[i] != DEDUP_NEW)
 			ids[n++] = batch->ids[i];
 	}
-	if (n == 0)
-		return;
-	if (IsolationUsesXactSnapshot())
-		dedup_serialization_failure();
-	values[0] = batch->key;
-	values[1] = roaring64_bigint_array(ids, n);
-	dedup_run(set, DEDUP_UNDO, values);
+	if (n > 0)
+		dedup_undo(set, batch->key, ids, n);
 }
 
 static void
@@ -377,38 +364,6 @@ claim_many(DedupSet *set, Oid funcid, Batch *batch)
 		look_into(set, batch, after);
 	look_for_old(set, batch, dedup_run_latest);
 	undo(set, batch, inserted);
-}
-
-/*
- * See dedup.h.  What is written waits for others that write to the key, so only
- * the function that writes knows what is new.  Its statement names an object of
- * the extension and is not kept.
- */
-void
-dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
-				  int n, DedupAnswer *answers)
-{
-	Oid			types[3] = {REGCLASSOID, TEXTOID, INT8ARRAYOID};
-	Datum		values[3] = {
-		ObjectIdGetDatum(set->relid), key, roaring64_bigint_array(ids, n)
-	};
-	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(funcid)));
-	bool		isnull;
-	r64_set		fresh;
-
-	if (n == 0)
-		return;
-	if (SPI_execute_with_args(psprintf("SELECT %s.roaring64_dedup_append($1, $2, %s.roaring64_from_array($3), $3)",
-									   schema, schema),
-							  3, types, values, NULL, false, 0) != SPI_OK_SELECT ||
-		SPI_processed != 1)
-		elog(ERROR, "could not write to an owned dedup set");
-	fresh = DatumGetRoaring64(SPI_getbinval(SPI_tuptable->vals[0],
-											SPI_tuptable->tupdesc, 1, &isnull));
-	r64_index_set(&fresh);
-	for (int i = 0; i < n; i++)
-		answers[i] = r64_contains(&fresh, ids[i]) ? DEDUP_NEW : DEDUP_DUPLICATE;
-	r64_close(&fresh);
 }
 
 /*
