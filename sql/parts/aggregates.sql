@@ -1,9 +1,9 @@
 --
 -- src/aggregate/aggregates.c
 --
--- The state is a roaring64, so that it can travel between parallel workers and
--- servers.  NULL inputs are ignored; without input the sets are NULL and the
--- counts 0.
+-- The state is a roaring64, so that it can be sent to other workers and
+-- servers.  NULL inputs are ignored.  Without input, sets are NULL and counts
+-- are 0.
 --
 
 CREATE FUNCTION roaring64_agg_transfn(roaring64, bigint)
@@ -63,9 +63,10 @@ COMMENT ON FUNCTION roaring64_cardinality_finalfn(roaring64) IS
 'aggregate final function';
 
 --
--- The size of a state is what the server takes for its own aggregates that grow,
--- as array_agg.  Left to itself, it would take a set for a short string, and make
--- one hash table of many groups whose sets are far larger than the caches.
+-- The size of a state is the one that the server assumes for its own aggregates
+-- that grow, such as array_agg.  By default it would assume a short string, and
+-- build one hash table for many groups whose sets are far larger than the
+-- caches.
 --
 CREATE AGGREGATE roaring64_agg(bigint) (
 	SFUNC = roaring64_agg_transfn,

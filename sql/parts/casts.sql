@@ -9,7 +9,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_from_array(bigint[]) IS
 'set of the elements of an array';
 
--- functions of their own, as a cast takes no other array than it is made from
+-- functions of their own, since a cast accepts only the array type it is made
+-- for
 CREATE FUNCTION roaring64_from_integer_array(integer[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_from_array'

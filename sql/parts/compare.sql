@@ -140,7 +140,7 @@ CREATE OPERATOR >= (
 COMMENT ON OPERATOR >= (roaring64, roaring64) IS
 'after in byte order, or equal';
 
--- bytea's sort support compares bytes, then lengths: our very order
+-- bytea's sort support compares bytes, then lengths, which is our order
 CREATE OPERATOR CLASS roaring64_ops
 DEFAULT FOR TYPE roaring64 USING btree AS
 	OPERATOR 1 <,

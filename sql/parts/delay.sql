@@ -1,24 +1,26 @@
 --
--- Delayed messages.  A message is known by its ledger and its entry in it, as in
--- stores that write a log in segments, and has a time when it is due.  A table
--- of them has a row for every bucket of time and ledger, with the set of the
--- entries that are due in that bucket:
+-- Delayed messages.  A message is identified by its ledger and its entry in it,
+-- as in stores that write a log in segments, and has a due time.  Their table
+-- has a row for each bucket of time and ledger, with the set of the entries
+-- that are due in that bucket:
 --
 --		bucket timestamptz, ledger bigint, entries roaring64,
 --		PRIMARY KEY (bucket, ledger)
 --
--- A bucket is named by its first moment, which is when all of it is taken to be
--- due: so a message may be delivered early by less than the width of a bucket,
--- and never late.  No row has an empty set.
+-- A bucket is named by its first moment, at which all of it becomes due.  So a
+-- message may be delivered early, by less than the width of a bucket, but never
+-- late.  No row has an empty set.
 --
--- How wide the buckets are is said by a constraint of the table, CHECK (bucket =
--- date_bin(width, bucket, ...)), which keeps any other row out.  Unlike a setting
--- elsewhere it is renamed, dumped, copied and replicated with the table.
+-- The width of the buckets is in a constraint of the table, CHECK (bucket =
+-- date_bin(width, bucket, ...)), which keeps any other row out.  Unlike a
+-- setting elsewhere, it is renamed, dumped, copied and replicated with the
+-- table.
 --
--- The statements are ordinary ones with bound parameters, planned by the call, as
--- the table is named by the caller.  search_path is set, so what belongs to the
--- extension is named by its schema, which may change.  Whatever locks many rows
--- does so in the order of the key, so that no two wait for each other in a circle.
+-- The caller names the table, so each call plans its statements, which are
+-- ordinary ones with bound parameters. search_path is set, and the extension
+-- may be moved, so its objects are qualified by the current schema.  Functions
+-- that lock several rows do so in the order of the key, so they do not
+-- deadlock.
 --
 
 CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second')
@@ -30,7 +32,7 @@ DECLARE
 	delay pg_catalog.text;
 	extension pg_catalog.text;
 BEGIN
-	-- search_path is the caller's, so that the table is made where he expects
+	-- search_path is the caller's, so that the table is made where it is expected
 	IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.=) 1 THEN
 		parts := pg_catalog.array_prepend(pg_catalog.current_schema()::pg_catalog.text, parts);
 	END IF;
@@ -55,8 +57,8 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
--- Not STRICT, nor is the next one: a message that is not there for a NULL would
--- be lost.  The columns of the table refuse it.
+-- Not STRICT, and neither is the next one: with a NULL argument, a message
+-- would be lost silently.  The columns of the table refuse NULLs.
 CREATE FUNCTION roaring64_delay_add(delay regclass, ledger bigint, entry bigint,
 									due timestamptz)
 RETURNS boolean
@@ -93,7 +95,7 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, timestamptz) IS
 'adds a message; false if it is already there';
 
--- An aggregate ignores NULL, so the columns do not refuse a NULL entry.
+-- The aggregate ignores NULL, so the columns would not refuse a NULL entry.
 CREATE FUNCTION roaring64_delay_add_many(delay regclass, ledgers bigint[],
 										 entries bigint[], due timestamptz[])
 RETURNS void
@@ -142,11 +144,11 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], timestamptz[]) IS
 'adds a message for each position in the arrays';
 
--- Rows are fetched one by one in the order of delivery, and locked as they are,
--- until they have as many messages as are wanted; a row that somebody else has
--- locked is passed over.  So of takers at the same time each gets messages of its
--- own, without waiting.  A row has a message at least, hence LIMIT, which keeps
--- the planner from sorting the whole table.
+-- Fetches and locks rows one by one, in the order of delivery, until they have
+-- as many messages as are wanted.  Rows that are locked by others are skipped,
+-- so concurrent takers get messages of their own without waiting.  A row has at
+-- least one message, hence the LIMIT, which keeps the planner from sorting the
+-- whole table.
 CREATE FUNCTION roaring64_delay_take(delay regclass,
 									 until timestamptz DEFAULT now(),
 									 "limit" bigint DEFAULT NULL,
@@ -225,9 +227,9 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_take(regclass, timestamptz, bigint) IS
 'removes and returns the messages that are due';
 
--- The row is locked first, and made if there is none.  If the function only
--- waited for a taker who has locked it, it would not see a row that the taker
--- puts in its place.
+-- The row is locked first, and created if there is none.  If the function only
+-- waited for a taker that has locked it, it would not see the row that the
+-- taker puts in its place.
 CREATE FUNCTION roaring64_delay_cancel(delay regclass, ledger bigint,
 									   entry bigint, due timestamptz)
 RETURNS boolean

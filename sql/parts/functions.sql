@@ -52,8 +52,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot_cardinality(roaring64, roaring64) IS
 'number of elements in the first set only';
 
--- of any number of sets.  A call with two takes the functions above, which spare
--- an array of copies.
+-- of any number of sets.  Calls with two sets use the functions above, which do
+-- not need an array of copies.
 CREATE FUNCTION roaring64_and_cardinality(VARIADIC roaring64[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_and_cardinality_many'
@@ -280,7 +280,7 @@ COMMENT ON FUNCTION roaring64_contains_each(roaring64, bigint[]) IS
 'for each value of an array, is it an element?';
 
 --
--- src/type/ids.c: ids made by a clock
+-- src/type/ids.c: ids that begin with a clock
 --
 
 CREATE FUNCTION roaring64_snowflake_fold(bigint)

@@ -1,7 +1,7 @@
 --
--- src/index/gin_options.c, gin_query.c and gin.c: the GIN operator class.  The
--- query of a search is of the type on the right of its operator, whatever the
--- functions here say; GIN has one of each for all operators.
+-- src/index/gin_options.c, gin_query.c and gin.c: the GIN operator class.  GIN
+-- has one of each function for all operators.  Whatever their declarations say,
+-- a query has the type of its operator's right argument.
 --
 
 CREATE FUNCTION roaring64_gin_options(internal)

@@ -1,12 +1,12 @@
 --
 -- From a row for every fact to a row for every key: what users call.
 --
--- These have no "SET search_path", for a procedure with one cannot commit, so
--- they name everything in full and leave the work to functions.
+-- These have no "SET search_path", because a procedure with one cannot commit.
+-- So they qualify all names and leave the work to functions.
 --
 
--- Tells what roaring64_migrate_check says: what is refused as one error, or,
--- if only asked, as a warning; the rest as a notice.
+-- Reports what roaring64_migrate_check returns: refusals as one error, or as a
+-- warning if this is only a check; notes as a notice.
 CREATE FUNCTION roaring64_migrate_tell(source regclass, target name,
 									   key_columns name[], id_column name,
 									   sets json, period_column name,
@@ -28,7 +28,7 @@ BEGIN
 	FROM roaring64_migrate_check(source, target, key_columns, id_column, sets, period_column, period, path) AS c;
 	IF noted IS NOT NULL THEN
 		RAISE NOTICE USING
-			MESSAGE = format('to know of the migration of %s', source), DETAIL = noted;
+			MESSAGE = format('notes on the migration of %s', source), DETAIL = noted;
 	END IF;
 	IF refused IS NULL THEN
 		IF dry_run THEN
@@ -45,7 +45,7 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_tell(regclass, name, name[], name, json, name, text, text, boolean) IS
 'messages of what speaks against a migration';
 
--- The arguments with which a migration was begun; NULL if there are none.
+-- The arguments with which a migration was started; NULL if there is none.
 CREATE FUNCTION roaring64_migrate_given(key_columns name[], id_column name,
 										sets json, period_column name,
 										period text)
@@ -57,8 +57,8 @@ RETURN nullif(jsonb_strip_nulls(jsonb_build_object(
 COMMENT ON FUNCTION roaring64_migrate_given(name[], name, json, name, text) IS
 'arguments of a migration';
 
--- One step, in a transaction of its own.  Gives the state that it leads to,
--- or "busy" if a lock was not to be had.
+-- One step, in a transaction of its own.  Returns the new state, or "busy" if
+-- it could not get a lock.
 CREATE FUNCTION roaring64_migrate_step(source regclass, target name,
 									   key_columns name[], id_column name,
 									   sets json, period_column name,
@@ -78,7 +78,7 @@ BEGIN
 	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
 	FROM pg_extension WHERE extname = 'roaring64';
 	state_table := roaring64_migrate_object(source, target, '_migration');
-	-- a table of that name without the function is somebody else's
+	-- without the function, a table of that name is not ours
 	IF to_regclass(state_table) IS NULL
 		OR to_regproc(roaring64_migrate_object(source, target, '_follow')) IS NULL THEN
 		PERFORM roaring64_migrate_begin(source, target, key_columns, id_column, sets,
@@ -100,19 +100,19 @@ BEGIN
 									 CASE WHEN period_column IS NOT NULL THEN coalesce(period, 'month') ELSE period END);
 	IF given <> m.given THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = format('the migration to %I was begun with other arguments', target),
+			MESSAGE = format('the migration to %I was started with other arguments', target),
 			DETAIL = format('They were %s.', m.given),
-			HINT = format('Leave them out to go on with it, or CALL roaring64_migrate_cancel(%L, %L) to begin anew.',
+			HINT = format('Omit them to continue, or CALL roaring64_migrate_cancel(%L, %L) to start over.',
 						  source, target);
 	ELSIF to_regclass(roaring64_migrate_object(source, target, '')) IS NULL
 		OR source <> ALL (roaring64_migrate_members(source, target)) THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('the migration of %s to %I was given up', source, target),
-			DETAIL = 'The target was dropped, or the triggers were.',
-			HINT = format('CALL roaring64_migrate_cancel(%L, %L) and begin anew.', source, target);
+			MESSAGE = format('the migration of %s to %I was abandoned', source, target),
+			DETAIL = 'The target or its triggers were dropped.',
+			HINT = format('CALL roaring64_migrate_cancel(%L, %L) and start over.', source, target);
 	END IF;
 
-	-- partitions that came since
+	-- new partitions
 	PERFORM roaring64_migrate_attach(source, target);
 	CASE m.state
 		WHEN 'copying' THEN
@@ -132,8 +132,8 @@ BEGIN
 				result := 'followed';
 			END IF;
 		WHEN 'following' THEN
-			-- who still uses the former function of the triggers may need it,
-			-- so it is emptied and stays
+			-- transactions that still use the former function of the triggers
+			-- may need it, so it is emptied but not dropped
 			BEGIN
 				PERFORM set_config('lock_timeout', '100ms', true);
 				EXECUTE 'TRUNCATE ' || roaring64_migrate_object(source, target, '_parts');
@@ -268,9 +268,9 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_verify(regclass) IS
 'sets in which a migration''s target differs from its source';
 
--- Removes triggers, their function and the tables beside the target; and the
--- target.  The lock on the source waits no longer than a begin does; false if
--- it is to be tried again.
+-- Removes the triggers, their function and the tables beside the target, and
+-- the target.  Waits for the lock on the source no longer than the first step
+-- does.  Returns false if it should be tried again.
 CREATE FUNCTION roaring64_migrate_end(place regclass, target name,
 									  with_target boolean)
 RETURNS boolean
@@ -299,7 +299,7 @@ BEGIN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
 	BEGIN
-		-- all that is dropped too, as somebody may be reading it
+		-- what is dropped, too, because somebody may be reading it
 		PERFORM roaring64_migrate_lock(ARRAY(
 			SELECT oid::regclass FROM pg_class
 			WHERE oid = ANY (members || ARRAY(SELECT to_regclass(o) FROM unnest(objects) AS o))
@@ -329,7 +329,7 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_end(regclass, name, boolean) IS
 'removes what a migration has made';
 
--- The table of a migration, of which the caller must be the owner.
+-- The state table of a migration, which the caller must own.
 CREATE FUNCTION roaring64_migrate_state(target regclass)
 RETURNS regclass
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
@@ -346,7 +346,7 @@ BEGIN
 	IF state IS NULL THEN
 		RAISE undefined_object USING
 			MESSAGE = format('there is no migration to %I', target_name),
-			HINT = 'A migration begins with CALL roaring64_migrate(...).';
+			HINT = 'Start a migration with CALL roaring64_migrate(...).';
 	END IF;
 	SELECT relname INTO other FROM pg_class
 	WHERE oid IN (target, state) AND NOT pg_has_role(relowner, 'USAGE');
@@ -376,7 +376,7 @@ BEGIN
 	IF state OPERATOR(pg_catalog.<>) 'following' THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = pg_catalog.format('%I is not yet in step', target_name),
-			HINT = 'Call roaring64_migrate again, or take it back with roaring64_migrate_cancel.';
+			HINT = 'Call roaring64_migrate again, or cancel it with roaring64_migrate_cancel.';
 	END IF;
 	LOOP
 		EXECUTE pg_catalog.format('SELECT %I.roaring64_migrate_end($1, $2, false)', ext) INTO done

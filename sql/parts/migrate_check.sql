@@ -1,7 +1,7 @@
 --
--- What cannot be migrated, and what is lost, all of it at once, each with what
--- to do about it.  Nothing is locked, and nothing done to the table, before it
--- is known to be the caller's.
+-- What prevents a migration, and what it would lose: everything at once, each
+-- with a remedy.  Before it is known that the caller owns the table, nothing is
+-- locked and nothing is done to it.
 --
 
 CREATE FUNCTION roaring64_migrate_check(source regclass, target name,
@@ -48,11 +48,11 @@ BEGIN
 	FROM (VALUES
 		(c.relkind NOT IN ('r', 'p'), 'it is not a table',
 		 'Migrate the table that the rows are in.'),
-		(c.relnamespace = 'pg_catalog'::regnamespace, 'it belongs to the system',
+		(c.relnamespace = 'pg_catalog'::regnamespace, 'it is a system table',
 		 'Migrate a table of your own.'),
 		(c.relpersistence = 't', 'it is a temporary table',
 		 'Migrate an ordinary table.'),
-		(c.relpersistence = 'u', 'it is unlogged: after a crash it is empty, and the sets are not',
+		(c.relpersistence = 'u', 'it is unlogged: after a crash it would be empty, but the sets would not',
 		 format('ALTER TABLE %s SET LOGGED.', source)),
 		(c.relispartition, 'it is a partition',
 		 format('Migrate the whole table, %s.', pg_partition_root(source))),
@@ -76,11 +76,11 @@ BEGIN
 	IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
 		EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition
 				 WHERE logicalrelid::oid = ANY ($1))' INTO distributed USING members;
-		RETURN QUERY SELECT true, 'Citus has its rows, and does not fire the triggers that follow',
-			'Make the sets with INSERT ... SELECT roaring64_agg(...) ... GROUP BY, while nobody writes to it.'
+		RETURN QUERY SELECT true, 'it is distributed by Citus, which does not fire the triggers',
+			'Fill the sets with INSERT ... SELECT roaring64_agg(...) ... GROUP BY while nobody writes to the table.'
 		WHERE distributed;
 	END IF;
-	RETURN QUERY SELECT true, 'a subscription writes to it, for which the triggers do not fire',
+	RETURN QUERY SELECT true, 'a subscription writes to it, and triggers do not fire for that',
 		'Migrate on the publisher, and publish the target.'
 	WHERE EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = ANY (members));
 
@@ -93,15 +93,15 @@ BEGIN
 		 'Name them: key_columns => ''{user_id}''.'),
 		(id_column IS NULL, 'there is no id column',
 		 'Name it: id_column => ''message_id''.'),
-		(period_column IS NULL AND period IS NOT NULL, 'there is a period, and no column for it',
+		(period_column IS NULL AND period IS NOT NULL, 'there is a period but no period column',
 		 'Name it: period_column => ''created_at''.'),
-		(period NOT IN ('day', 'week', 'month', 'quarter', 'year'), format('there is no period %L', period),
-		 'It is day, week, month, quarter or year.'))
+		(period NOT IN ('day', 'week', 'month', 'quarter', 'year'), format('unknown period %L', period),
+		 'Use day, week, month, quarter or year.'))
 		AS v (holds, reason, remedy)
 	WHERE v.holds;
 	named := array_remove(plain || period_column, NULL);
 	RETURN QUERY SELECT true, format('column %I is named more than once', n),
-		'A column is part of the key, the id or the period.'
+		'A column can be part of the key, the id, or the period.'
 	FROM unnest(named) AS n GROUP BY n HAVING count(*) > 1;
 	RETURN QUERY SELECT true, format('there is no column %I', n),
 		'Its columns are: ' || (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
@@ -112,17 +112,17 @@ BEGIN
 					  AND attnum > 0 AND NOT attisdropped);
 	sound := NOT FOUND AND cardinality(key_columns) > 0 AND id_column IS NOT NULL;
 	RETURN QUERY SELECT true, format('column %I may be null', a.attname),
-		format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL, after seeing to the rows with nulls.',
+		format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL, after handling the rows that have nulls.',
 			   source, a.attname)
 	FROM pg_attribute AS a
 	WHERE a.attrelid = source AND a.attname = ANY (named) AND NOT a.attnotnull AND a.attnum > 0;
 	RETURN QUERY SELECT true, format('column %I is of type %s', a.attname, format_type(a.atttypid, a.atttypmod)),
-		'Ids are smallint, integer or bigint. For another type keep a table that gives each value a number.'
+		'Ids must be smallint, integer or bigint. For another type, create a table that assigns a number to each value.'
 	FROM pg_attribute AS a
 	WHERE a.attrelid = source AND a.attname = id_column AND a.attnum > 0
 		AND a.atttypid <> ALL (ARRAY['smallint', 'integer', 'bigint']::regtype[]);
 	RETURN QUERY SELECT true, format('column %I is of type %s', a.attname, format_type(a.atttypid, a.atttypmod)),
-		'A period is of a date, timestamp or timestamptz.'
+		'The period column must be a date, timestamp or timestamptz.'
 	FROM pg_attribute AS a
 	WHERE a.attrelid = source AND a.attname = period_column AND a.attnum > 0
 		AND a.atttypid <> ALL (ARRAY['date', 'timestamp', 'timestamptz']::regtype[]);
@@ -149,9 +149,9 @@ BEGIN
 			SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
 			WHERE indrelid = source AND indisvalid AND indpred IS NULL AND attname = ANY (plain));
 		RETURN QUERY SELECT false,
-			format('several rows may have the same %s, as no unique index says otherwise: a set has an id once',
+			format('several rows may have the same %s, because no unique index prevents it; a set contains each id once',
 				   roaring64_migrate_list('%2$I', plain)),
-			'An id leaves a set with the last of its rows. Each deletion looks for others.'
+			'An id is removed from a set with the last of its rows. Each deletion looks for other rows.'
 		WHERE NOT roaring64_migrate_is_unique(source, plain);
 	END IF;
 
@@ -174,7 +174,7 @@ BEGIN
 		WHERE octet_length(set_name) NOT BETWEEN 1 AND 63;
 		IF json_typeof(set_condition) NOT IN ('string', 'boolean') THEN
 			RETURN QUERY SELECT true, format('the condition of set %I is neither true nor text', set_name),
-				'Give a boolean column, or a condition in SQL.';
+				'Use a boolean column or an SQL condition.';
 		ELSIF sound THEN
 			BEGIN
 				text_condition := set_condition #>> '{}';
@@ -185,13 +185,13 @@ BEGIN
 			EXCEPTION WHEN OTHERS THEN
 				RETURN QUERY SELECT true, format('set %I cannot have the condition %s: %s', set_name,
 												 set_condition #>> '{}', SQLERRM),
-					'A condition is what CREATE INDEX takes: immutable, and of the row alone.';
+					'A condition must be what CREATE INDEX accepts: immutable, and about the row alone.';
 			END;
 		END IF;
 	END LOOP;
 
 	--
-	-- Names and rights
+	-- Names and privileges
 	--
 	RETURN QUERY SELECT true, format('%s already exists', pg_describe_object(v.class, v.oid, 0)),
 		'Choose another name for the target, or drop or rename it.'
@@ -210,7 +210,7 @@ BEGIN
 	RETURN QUERY SELECT true, 'the target has no name', 'Give it one.'
 	WHERE coalesce(target, '') = '';
 	RETURN QUERY SELECT true,
-		format('role %I, its owner, lacks the right to %s', pg_get_userbyid(c.relowner), v.what),
+		format('its owner %I lacks the privilege to %s', pg_get_userbyid(c.relowner), v.what),
 		format('GRANT %s TO %I.', v.granted, pg_get_userbyid(c.relowner))
 	FROM (VALUES
 		(has_schema_privilege(c.relowner, c.relnamespace, 'CREATE'), 'create in its schema',
@@ -220,23 +220,23 @@ BEGIN
 	WHERE NOT v.held;
 
 	--
-	-- What is not refused, and good to know
+	-- Notes, which prevent nothing
 	--
 	RETURN QUERY SELECT false,
-		'sets and keys have nothing of the columns ' || string_agg(quote_ident(attname), ', ' ORDER BY attnum),
-		'Keep what is needed of them elsewhere before the table is dropped.'
+		'these columns are not in the target: ' || string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+		'Save what you need of them before you drop the table.'
 	FROM pg_attribute
 	WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attname <> ALL (used)
 	HAVING count(*) > 0;
-	RETURN QUERY SELECT false, format('of %I there is only the %s', period_column, coalesce(period, 'month')),
-		'It is counted in UTC.'
+	RETURN QUERY SELECT false, format('only the %2$s of %1$I is kept', period_column, coalesce(period, 'month')),
+		'It is computed in UTC.'
 	WHERE period_column IS NOT NULL;
-	RETURN QUERY SELECT false, 'no set has every row: what is in none leaves no trace',
+	RETURN QUERY SELECT false, 'no set contains every row, so rows in none of the sets are lost',
 		'Add a set with the condition true if that matters.'
 	WHERE NOT complete;
-	RETURN QUERY SELECT false, 'these go on with the table: ' || string_agg(DISTINCT
+	RETURN QUERY SELECT false, 'these keep using the table: ' || string_agg(DISTINCT
 			pg_describe_object(coalesce(view, classid), coalesce(ev_class, objid), 0), ', '),
-		'Change them to the sets before the table is dropped.'
+		'Change them to use the sets before you drop the table.'
 	FROM pg_depend AS d
 		LEFT JOIN (SELECT r.oid, r.ev_class, 'pg_class'::regclass::oid AS view FROM pg_rewrite AS r
 				   WHERE r.rulename = '_RETURN') AS r
@@ -247,8 +247,8 @@ BEGIN
 		AND ((d.refclassid = 'pg_class'::regclass AND d.refobjid = source)
 			 OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype))
 	HAVING count(*) > 0;
-	RETURN QUERY SELECT false, 'the target has none of: ' || string_agg(what, ', ' ORDER BY what),
-		'Give it what it needs before readers and writers move.'
+	RETURN QUERY SELECT false, 'the target does not have: ' || string_agg(what, ', ' ORDER BY what),
+		'Add what it needs before readers and writers move.'
 	FROM (SELECT pg_describe_object(d.classid, d.objid, 0)
 		  FROM pg_depend AS d
 		  WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = source

@@ -1,33 +1,34 @@
 --
 -- The steps of a migration.  Beside the target, named after it, there are:
 --
---	  _migration	a row: what is wanted, and how far it is
---	  _tables		the tables that were copied, by name, and how far
---	  _parts		the sets of what was copied, and ids that were taken away
---	  _keys			the keys of the parts, numbered; while they are merged
+--	  _migration	one row: the arguments and the progress
+--	  _tables		the tables to copy, by name, and their progress
+--	  _parts		sets of what was copied, and of ids that were removed
+--	  _keys			the keys of the parts, numbered, while they are merged
 --	  _follow()		the function of the triggers on the source
 --
--- Why the target is right.  From the beginning on the triggers change the
--- target in the writer's own transaction, statement by statement: an id that
--- comes to be in a set is added there, one that ceases to be is taken away.
--- Changes of one fact are in order, since they hold its row of the source, and
--- then the row of the target, to the end of the transaction.  So of each id
--- that was touched since the beginning the target is right at once.
+-- Why the target is right.  From the beginning, the triggers change the target
+-- in the writer's own transaction, statement by statement: they add each id
+-- that enters a set, and remove each id that leaves it.  Changes of one fact
+-- are in order, because they lock its row of the source, and then the row of
+-- the target, until the end of the transaction.  So for each id that has been
+-- touched since the beginning, the target is right at once.
 --
--- The others are copied, stretches of blocks to a time, into the parts.  What
--- is read there may be older than the target, so when a part comes to the
--- target it must not bring back what was taken away meanwhile: those ids the
--- triggers note in the parts too.  And a row that an UPDATE carries from a
--- block ahead to one behind is not seen at all: so until all is copied, the
--- triggers add every id of a row that is written, not only changed ones.
+-- The other ids are copied into the parts, a range of blocks at a time.  What
+-- is copied may be older than the target.  So when a part is merged into the
+-- target, it must not bring back ids that were removed in the meantime: the
+-- triggers note these in the parts too.  And a row that an UPDATE moves from a
+-- block not yet copied to one that was is not copied at all.  So until all is
+-- copied, the triggers add every id of a row that is written, not only changed
+-- ones.
 --
--- Key by key, then: the row of the target is locked, after which all notes
--- about the key are committed, or come later and find what is done here; then,
--- with a new snapshot, target := target | (parts - notes).
+-- Then, key by key: the row of the target is locked.  After that, all notes
+-- about the key are committed, or are written later and see what was done here.
+-- Then, with a new snapshot, target := target | (parts - notes).
 --
--- At the end the function of the triggers is replaced by one without notes,
--- that adds and takes away only what a statement changes.  That is what lets
--- others write to the sets directly from then on.
+-- At the end, the function of the triggers is replaced by one without notes,
+-- which adds and removes only what a statement changes.  From then on, others
+-- can write to the sets directly.
 --
 
 -- Makes the function of the triggers.
@@ -59,7 +60,7 @@ BEGIN
 	facts := roaring64_migrate_facts(source, m.key_columns, m.id_column,
 									 m.conditions, m.period_column, m.period);
 	keys := roaring64_migrate_list('k%1$s', all_columns);
-	-- these are templates once more, in which a schema may have a %
+	-- these are used as templates again, and a schema's name may have a %
 	sets := roaring64_migrate_list(
 		'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE is_new AND c%1$s), ''{}'') AS a%1$s, '
 		'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE NOT is_new AND c%1$s), ''{}'') AS r%1$s',
@@ -72,11 +73,11 @@ BEGIN
 	nothing := roaring64_migrate_list('%3$s.roaring64_is_empty(roaring64_change.%%1$s%1$s)',
 									  m.set_names, replace(ext, '%', '%%'), ' AND ');
 
-	-- Where several rows may have the same key and id, an id goes with the
-	-- last of them.  The row of the target is locked, and changed, by now; so
-	-- whoever else changes rows of this key has committed or is to wait, and
-	-- who has an older snapshot gets a serialization error.  What TRUNCATE
-	-- leaves, maybe in other partitions, is seen when it is done with all.
+	-- If several rows may have the same key and id, an id is removed with the
+	-- last of them.  By now the row of the target is locked and changed.  So
+	-- others that change rows of this key have committed or will wait, and
+	-- those with an older snapshot get a serialization error.  What TRUNCATE
+	-- leaves, perhaps in other partitions, is seen when all of it is done.
 	IF NOT roaring64_migrate_is_unique(source, m.key_columns || m.id_column) THEN
 		left_over := format(
 			'SELECT %s INTO roaring64_left FROM (SELECT %s FROM %s AS %I WHERE %s AND %I = ANY ((%s)::bigint[])) AS f%s',
@@ -131,8 +132,8 @@ BEGIN
 		OPEN roaring64_changes FOR EXECUTE %L || TG_RELID::regclass || %L;
 	ELSE
 		RAISE feature_not_supported USING
-			MESSAGE = 'cannot truncate a table that is migrated in a transaction that is not READ COMMITTED',
-			DETAIL = 'It might not see all rows that go.';
+			MESSAGE = 'cannot truncate a table that is being migrated unless the isolation level is READ COMMITTED',
+			DETAIL = 'It might not see all rows that are removed.';
 	END IF;
 	LOOP
 		FETCH roaring64_changes INTO roaring64_change;
@@ -164,7 +165,7 @@ $body$,
 			roaring64_migrate_list('roaring64_change.k%1$s', all_columns),
 			roaring64_migrate_list('roaring64_change.a%1$s', m.set_names),
 			roaring64_migrate_list('%2$I', all_columns),
-			-- what does not change is not written, if it is out of line
+			-- an out-of-line value that does not change is not written again
 			roaring64_migrate_list(
 				'%2$I = CASE WHEN %3$s.roaring64_is_empty(roaring64_change.a%1$s) '
 				'AND %3$s.roaring64_is_empty(roaring64_change.r%1$s) THEN t.%2$I '
@@ -185,11 +186,11 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_follow(regclass, name, boolean) IS
 'makes the function of the triggers of a migration';
 
--- Locks tables, and waits for all of them no longer than lock_timeout, or, if
--- there is none, half of deadlock_timeout and at most half a second: others
--- wait behind it.  Who has written to a partition and comes to its parent
--- waits for us while we wait for the partition, so we have to give up before
--- either of us looks for a deadlock.
+-- Locks tables.  Waits for all of them no longer than lock_timeout or, without
+-- one, half of deadlock_timeout and at most half a second, because others wait
+-- behind us.  A transaction that has written to a partition and then needs its
+-- parent waits for us while we wait for the partition, so we have to give up
+-- before either of us looks for a deadlock.
 CREATE FUNCTION roaring64_migrate_lock(tables regclass[], mode text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
@@ -212,7 +213,7 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_lock(regclass[], text) IS
 'locks tables of a migration within a bounded time';
 
--- Gives the source, and those partitions that lack them, the triggers.
+-- Creates the triggers on the source and on partitions that lack them.
 CREATE FUNCTION roaring64_migrate_attach(source regclass, target name)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
@@ -282,7 +283,7 @@ BEGIN
 	tables := ARRAY(SELECT roaring64_migrate_object(source, target, suffix)
 					FROM unnest(ARRAY['', '_migration', '_tables', '_parts']) AS suffix);
 
-	-- as the owner, whoever calls it
+	-- owned by the source's owner, whoever calls this
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class
 	WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
@@ -328,8 +329,8 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_begin(regclass, name, name[], name, json, name, text, integer, text) IS
 'first step of a migration: its tables and triggers';
 
--- Copies a stretch of blocks of a table into the parts.  False if there is
--- nothing left.  A table that was written anew is begun again.
+-- Copies a range of blocks of a table into the parts.  Returns false if nothing
+-- is left.  A table that was rewritten is copied from the beginning.
 CREATE FUNCTION roaring64_migrate_copy(source regclass, target name)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
@@ -371,7 +372,7 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s WHERE name = $1', tables) INTO STRICT progress USING c.name;
 	blocks_end := progress.blocks_done + greatest(1, m.batch_rows / greatest(c.density, 1))::bigint;
 
-	-- rows that come into further blocks are the triggers' affair
+	-- the triggers take care of rows in blocks that are added later
 	EXECUTE format(
 		'WITH copied AS (INSERT INTO %s (n, %s, %s) SELECT count(*), %s, %s FROM (SELECT %s FROM ONLY %s AS %I %s) AS f '
 		'GROUP BY %s ORDER BY %s RETURNING n) SELECT coalesce(sum(n), 0)::bigint FROM copied',
@@ -402,7 +403,7 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_copy(regclass, name) IS
 'step of a migration: copies some rows';
 
--- Numbers the keys, when all is copied.
+-- Numbers the keys, after everything was copied.
 CREATE FUNCTION roaring64_migrate_number(source regclass, target name)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
@@ -434,12 +435,12 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_number(regclass, name) IS
 'step of a migration: numbers the keys';
 
--- Brings the parts of some keys to the target.  Writers of these keys wait
--- meanwhile, so there are as many keys as take about a tenth of a second to
--- merge.  Locks are waited for at most 100 ms each, and no more are asked for
--- when 50 ms have passed, first for keys that are new and then for all; so
--- this gives up long before a writer looks for a deadlock.  Keys come in the
--- order of n, one by one: those in time are the first ones.
+-- Merges the parts of some keys into the target.  Writers of these keys have to
+-- wait, so it takes as many keys as can be merged in about a tenth of a second.
+-- It waits for each lock for at most 100 ms, and asks for no more locks once 50
+-- ms have passed, first for new keys and then for all.  So it gives up long
+-- before a writer looks for a deadlock.  Keys are locked one by one in the
+-- order of n, so those locked in time are the first ones.
 CREATE FUNCTION roaring64_migrate_merge(source regclass, target name)
 RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000

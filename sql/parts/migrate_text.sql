@@ -5,7 +5,8 @@
 -- begin by adding the extension's schema behind it, wherever that is.
 --
 
--- The name of what belongs to a target: cut so that the suffix has room.
+-- The name of an object that belongs to a target, cut to make room for the
+-- suffix.
 CREATE FUNCTION roaring64_migrate_name(target name, suffix text)
 RETURNS name
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
@@ -16,7 +17,7 @@ RETURN pg_catalog.left(target::text,
 COMMENT ON FUNCTION roaring64_migrate_name(name, text) IS
 'name of a relation that belongs to the target of a migration';
 
--- The same in full, for what is in the schema of some relation.
+-- The same, qualified with the schema of a relation.
 CREATE FUNCTION roaring64_migrate_object(place regclass, target name,
 										 suffix text)
 RETURNS text
@@ -40,8 +41,8 @@ RETURN (SELECT string_agg(format(template, i, name, extra), separator ORDER BY i
 COMMENT ON FUNCTION roaring64_migrate_list(text, name[], text, text) IS
 'list of expressions, one for each name';
 
--- A period's first day.  A timestamptz counts in UTC, so that it depends on
--- nobody's TimeZone.
+-- A period's first day.  A timestamptz is taken in UTC, so that no TimeZone
+-- setting matters.
 CREATE FUNCTION roaring64_migrate_period(source regclass, period_column name,
 										 period text)
 RETURNS text
@@ -68,8 +69,8 @@ RETURN concat_ws(', ', roaring64_migrate_list('%2$I AS k%1$s', key_columns),
 COMMENT ON FUNCTION roaring64_migrate_keys(regclass, name[], name, text) IS
 'expressions for the key of a migration''s target';
 
--- What a row of the source says: its key k1, k2 ..., its id, and whether it is
--- in the sets, c1, c2 ....
+-- What a row of the source means: its key k1, k2 ..., its id, and whether the
+-- id is in the sets, c1, c2 ....
 CREATE FUNCTION roaring64_migrate_facts(source regclass, key_columns name[],
 										id_column name, conditions text[],
 										period_column name, period text)
@@ -83,10 +84,10 @@ RETURN format('%s, %I::bigint AS id, %s',
 COMMENT ON FUNCTION roaring64_migrate_facts(regclass, name[], name, text[], name, text) IS
 'expressions for what a row of a migration''s source says';
 
--- A condition as it is stored: names with their schemas, so that it means the
--- same for any search_path.  It must be what CREATE INDEX accepts, immutable
--- and of the row alone; so an index is made on an empty copy, of the same
--- name, for which the condition may use the table's.
+-- A condition as it is stored: names are qualified, so that it means the same
+-- with any search_path.  It must be what CREATE INDEX accepts: immutable, and
+-- about the row alone.  So an index is created on an empty copy of the table,
+-- which has the same name, because the condition may use that.
 CREATE FUNCTION roaring64_migrate_condition(source regclass, id_column name,
 											condition text, path text,
 											OUT expression text,
@@ -98,7 +99,7 @@ DECLARE
 	copy name := (SELECT relname FROM pg_class WHERE oid = source);
 	probe oid;
 BEGIN
-	-- the name of a boolean column is quoted where it needs to be
+	-- the name of a boolean column is quoted if necessary
 	IF EXISTS (SELECT FROM pg_attribute
 			   WHERE attrelid = source AND attname = condition::name
 				   AND attnum > 0 AND atttypid = 'boolean'::regtype) THEN
@@ -127,7 +128,7 @@ $$;
 COMMENT ON FUNCTION roaring64_migrate_condition(regclass, name, text, text) IS
 'condition of a set in a form that depends on no search_path';
 
--- Is there one row at most for a key and an id?
+-- Whether there is at most one row for a key and an id.
 CREATE FUNCTION roaring64_migrate_is_unique(source regclass, columns name[])
 RETURNS boolean
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
@@ -159,7 +160,7 @@ RETURN (
 COMMENT ON FUNCTION roaring64_migrate_equal(regclass) IS
 'equality operators of the columns of a primary key';
 
--- The tables that write to a target: those with its triggers.
+-- The tables that have a target's triggers.
 CREATE FUNCTION roaring64_migrate_members(place regclass, target name)
 RETURNS regclass[]
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100

@@ -1,5 +1,5 @@
 --
--- src/planner/indexcond.c: in plans only
+-- src/planner/indexcond.c: used in plans only
 --
 
 CREATE FUNCTION roaring64_index_keys(roaring64)

@@ -43,8 +43,8 @@ COMMENT ON FUNCTION roaring64_send(roaring64) IS
 'I/O';
 
 --
--- src/planner/: ANALYZE, estimators and the support function.  They come
--- before what names them.
+-- src/planner/: ANALYZE, estimators and the support function.  They come first
+-- because other objects name them.
 --
 
 CREATE FUNCTION roaring64_typanalyze(internal)
@@ -103,7 +103,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_check(bytea) IS
 'why bytes are not a portable 64-bit Roaring bitmap, NULL if they are';
 
--- explicit only, lest functions of bytea take a set
+-- explicit only, so that functions of bytea do not accept sets
 CREATE CAST (roaring64 AS bytea)
 WITHOUT FUNCTION;
 COMMENT ON CAST (roaring64 AS bytea) IS
