@@ -34,7 +34,7 @@ MODULE_big = roaring64
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/roaring64.control)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
-	operators functions aggregates gin planner dedup delay numbers migrate_text \
+	operators functions aggregates gin dedup delay numbers migrate_text \
 	migrate_check migrate_steps migrate)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
 DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\

@@ -85,8 +85,27 @@ extern PGDLLEXPORT void _PG_init(void);
 	index_beginscan(table, index, snapshot, nkeys, 0)
 #endif
 
+/* So is any scan of a table from 19 on, and a slot what its rows keep to. */
+#if PG_VERSION_NUM >= 190000
+#define roaring64_table_beginscan(table, snapshot) \
+	table_beginscan(table, snapshot, 0, NULL, SO_NONE)
+#define roaring64_init_scan_slot(estate, scan, desc, callbacks) \
+	ExecInitScanTupleSlot(estate, scan, desc, callbacks, 0)
+#else
+#define roaring64_table_beginscan(table, snapshot) \
+	table_beginscan(table, snapshot, 0, NULL)
+#define roaring64_init_scan_slot(estate, scan, desc, callbacks) \
+	ExecInitScanTupleSlot(estate, scan, desc, callbacks)
+#endif
+
 /* From 18 on PL/pgSQL lets functions of extensions change its variables. */
 #define ROARING64_MODIFIES_IN_PLACE (PG_VERSION_NUM >= 180000)
+
+/* What a node says in EXPLAIN moved to headers of its own in 18. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 
 /* Random numbers of the backend, from 0 to less than 1. */
 #if PG_VERSION_NUM >= 150000

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "index/lookup.h"
+#include "planner/planner.h"
 #include "type/roaring64.h"
 
 PG_MODULE_MAGIC;
@@ -16,7 +18,7 @@ PG_MODULE_MAGIC;
 /*
  * CRoaring is bound here and not by the dynamic linker: see
  * engine/croaring.c.  This comes first because the next call repeats a failed
- * load, and a setting can be defined only once.
+ * load, and a setting or a scan can be defined only once.
  */
 void
 _PG_init(void)
@@ -29,4 +31,6 @@ _PG_init(void)
 				 errmsg("could not load the CRoaring library: %s", problem),
 				 errhint("Install the version of CRoaring that roaring64 was built with.  If another library has replaced its functions, load roaring64 first.")));
 	roaring64_define_settings();
+	roaring64_register_lookup();
+	roaring64_offer_lookups();
 }

@@ -43,7 +43,7 @@ COMMENT ON FUNCTION roaring64_send(roaring64) IS
 'I/O';
 
 --
--- src/planner/: ANALYZE, estimators and the support function.  They come first
+-- src/planner/: ANALYZE, estimators and support functions.  They come first
 -- because other objects name them.
 --
 
@@ -68,12 +68,33 @@ LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
 'join selectivity of containment and overlap';
 
-CREATE FUNCTION roaring64_support(internal)
+CREATE FUNCTION roaring64_test_support(internal)
 RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_support'
+AS 'MODULE_PATHNAME', 'roaring64_test_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_support(internal) IS
-'planner support for functions of roaring64';
+COMMENT ON FUNCTION roaring64_test_support(internal) IS
+'planner support: tests of sets';
+
+CREATE FUNCTION roaring64_setop_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_setop_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_setop_support(internal) IS
+'planner support: set operations';
+
+CREATE FUNCTION roaring64_cardinality_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_cardinality_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_cardinality_support(internal) IS
+'planner support: number of elements';
+
+CREATE FUNCTION roaring64_rows_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_rows_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION roaring64_rows_support(internal) IS
+'planner support: rows of elements';
 
 CREATE TYPE roaring64 (
 	INPUT = roaring64_in,

@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * indexcond.c
- *	  "id <@ set" by an index on id.
+ *	  Indexes for our tests.
  *
- * A test whether a column of bigint is in a set can use a btree on the column:
+ * A test that is written as a function can use any index that its operator
+ * can: its condition is the operator's.
  *
- *	- a set that is known when the query is planned becomes an array of its
- *	  elements, id = ANY ('{...}'), which the planner can estimate as any other;
- *	- one that has many elements, or that fills a good part of the span from its
- *	  smallest to its largest, becomes id >= smallest AND id <= largest, and the
- *	  rows are tested as before unless the set fills that span.  A BRIN index
- *	  can do that too;
- *	- any other, a parameter or a column of another table, becomes
- *	  id = ANY (roaring64_index_keys(set)).  The planner takes an array that it
- *	  does not know to have ten elements; what the others cost is said by that
- *	  function's support function (size.c), so that a set that holds a large
- *	  part of the table is not fetched element by element.
+ * For "id <@ set" and an index on id there are more ways:
  *
- * Whether the index is used is for the planner to decide, by cost.
+ *	- by a btree, a scan of our own, which suits any set.  It is a path of its
+ *	  own (lookuppath.c), beside what the server makes of the conditions here;
+ *
+ *	- as id = ANY ('{...}'), if the set is known and has few elements;
+ *
+ *	- as id >= smallest AND id <= largest, whose rows are tested as before
+ *	  unless the set fills that span.  If the set is not known, only by a BRIN
+ *	  index, or by a btree if the id is not its first column.
+ *
+ * Which of them is used is for the planner to decide, by cost.
  *
  * src/planner/indexcond.c
  *
@@ -29,6 +29,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 
+#include "index/gin.h"
 #include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
@@ -37,7 +38,7 @@
  * Keys of an array in a plan.  The planner estimates every one of them, some
  * microseconds each.
  */
-#define MAX_KEYS		4096
+#define MAX_KEYS		256
 
 /* A set that has one of so many integers of its span is taken for a range. */
 #define MAX_SPARSENESS	4
@@ -52,17 +53,6 @@ make_keys(r64_set *set)
 	n = r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
 				 ROARING64_ARRAY_DATA(array), n);
 	return roaring64_array_datum(array, (int) n);
-}
-
-/*
- * roaring64_index_keys(roaring64) returns bigint[]: the elements, for an index
- * scan.  Differs from roaring64_to_array by what it costs in a plan.
- */
-PG_FUNCTION_INFO_V1(roaring64_index_keys);
-Datum
-roaring64_index_keys(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_DATUM(make_keys(PG_GETARG_ROARING64(0)));
 }
 
 /* id = ANY (array) */
@@ -84,23 +74,20 @@ any_of_array(Oid opfamily, Node *id, Node *array)
 
 /* id op bound, by the operator's number in the operator family */
 static Expr *
-compare_with(Oid opfamily, StrategyNumber strategy, Node *id, int64 bound)
+compare_with(Oid opfamily, StrategyNumber strategy, Node *id, Node *bound)
 {
 	Oid			operator = get_opfamily_member(opfamily, INT8OID, INT8OID,
 											   strategy);
-	Const	   *constant = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-									 Int64GetDatum(bound), false,
-									 FLOAT8PASSBYVAL);
 
 	if (!OidIsValid(operator))
 		return NULL;
 	return make_opclause(operator, BOOLOID, false, (Expr *) id,
-						 (Expr *) constant, InvalidOid, InvalidOid);
+						 (Expr *) bound, InvalidOid, InvalidOid);
 }
 
 /* id >= lo AND id <= hi */
 static List *
-between_bounds(Oid opfamily, Node *id, int64 lo, int64 hi)
+between_bounds(Oid opfamily, Node *id, Node *lo, Node *hi)
 {
 	Expr	   *above = compare_with(opfamily, BTGreaterEqualStrategyNumber,
 									 id, lo);
@@ -110,6 +97,13 @@ between_bounds(Oid opfamily, Node *id, int64 lo, int64 hi)
 	if (above == NULL || below == NULL)
 		return NIL;
 	return list_make2(above, below);
+}
+
+static Node *
+make_integer(int64 value)
+{
+	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(value), false, FLOAT8PASSBYVAL);
 }
 
 /* The condition for a set that is known. */
@@ -129,7 +123,8 @@ constant_condition(SupportRequestIndexCondition *request, Node *id,
 		if (!is_btree || n > MAX_KEYS || (n > 1 && width <= n * MAX_SPARSENESS))
 		{
 			request->lossy = width > n;
-			return between_bounds(request->opfamily, id, lo, hi);
+			return between_bounds(request->opfamily, id,
+								  make_integer(lo), make_integer(hi));
 		}
 	}
 	else if (!is_btree)
@@ -140,81 +135,116 @@ constant_condition(SupportRequestIndexCondition *request, Node *id,
 										   make_keys(set), false, false));
 }
 
+/* roaring64_min or roaring64_max of a set; NULL if there is no such function */
+static Node *
+call_of_bound(Oid sibling, const char *name, Node *set, Oid set_type)
+{
+	Oid			function = roaring64_sibling(sibling, name, &set_type, 1);
+
+	return OidIsValid(function) ?
+		(Node *) makeFuncExpr(function, INT8OID, list_make1(set),
+							  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL) :
+		NULL;
+}
+
 /* The condition for a set that is not known before execution. */
 static List *
 variable_condition(SupportRequestIndexCondition *request, Node *id,
 				   Node *set, Oid set_type)
 {
-	Oid			keys = roaring64_sibling(request->funcid,
-										 "roaring64_index_keys",
-										 &set_type, 1);
-	FuncExpr   *call;
+	Node	   *lo = call_of_bound(request->funcid, "roaring64_min",
+								   set, set_type);
+	Node	   *hi = call_of_bound(request->funcid, "roaring64_max",
+								   copyObject(set), set_type);
 
-	if (request->index->relam != BTREE_AM_OID || !OidIsValid(keys))
+	return lo == NULL || hi == NULL ? NIL :
+		between_bounds(request->opfamily, id, lo, hi);
+}
+
+/* See planner.h. */
+int
+roaring64_lookup_argument(Oid function)
+{
+	PGFunction	called = roaring64_c_function(function);
+
+	return called == roaring64_contains_element ? 0 :
+		called == roaring64_element_contained ? 1 : -1;
+}
+
+/* The condition for "id <@ set" and an index on id. */
+static List *
+lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set,
+				 Oid set_type)
+{
+	IndexOptInfo *index = request->index;
+	r64_set		constant;
+
+	/* what is looked up must be the same during a scan */
+	if (contain_volatile_functions(set) ||
+		bms_is_member(index->rel->relid, pull_varnos(request->root, set)))
 		return NIL;
-	call = makeFuncExpr(keys, INT8ARRAYOID, list_make1(set),
-						InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	request->lossy = false;
-	return any_of_array(request->opfamily, id, (Node *) call);
+	if (index->relam != BTREE_AM_OID && index->relam != BRIN_AM_OID)
+		return NIL;
+	if (roaring64_constant_set(NULL, set, set_type, &constant))
+		return constant_condition(request, id, &constant);
+	/* of its span nothing is known, so it is hardly worth a whole index */
+	if (index->relam == BTREE_AM_OID && request->indexcol == 0)
+		return NIL;
+	return variable_condition(request, id, set, set_type);
 }
 
 /*
- * Which argument of a function is the set that the other one is looked up in;
- * -1 if it is no such function.
+ * The condition for a function that has an operator in the index's family,
+ * with the indexed argument on the left.
  */
-static int
-set_argument(Oid function, Oid *set_type)
+static List *
+operator_condition(SupportRequestIndexCondition *request, List *args)
 {
-	char	   *name = get_func_name(function);
-	Oid		   *types;
-	int			ntypes;
-	int			argno;
+	Node	   *indexed = list_nth(args, request->indexarg);
+	Node	   *other = list_nth(args, 1 - request->indexarg);
+	Oid			left = getBaseType(exprType(indexed));
+	Oid			right = getBaseType(exprType(other));
 
-	if (name == NULL)
-		return -1;
-	if (roaring64_has_verb(name, "contains"))
-		argno = 0;
-	else if (roaring64_has_verb(name, "contained"))
-		argno = 1;
-	else
-		return -1;
-	(void) get_func_signature(function, &types, &ntypes);
-	if (ntypes != 2 || types[1 - argno] != INT8OID)
-		return -1;
-	*set_type = types[argno];
-	return argno;
+	if (contain_volatile_functions(other) ||
+		bms_is_member(request->index->rel->relid,
+					  pull_varnos(request->root, other)))
+		return NIL;
+	for (int strategy = 1; strategy <= GIN_EQUAL; strategy++)
+	{
+		Oid			operator = get_opfamily_member(request->opfamily,
+												   left, right, strategy);
+		Oid			written = operator;
+
+		if (OidIsValid(operator) && request->indexarg == 1)
+			written = get_commutator(operator);
+		if (!OidIsValid(written) || get_opcode(written) != request->funcid)
+			continue;
+		request->lossy = false;
+		return list_make1(make_opclause(operator, BOOLOID, false,
+										(Expr *) indexed, (Expr *) other,
+										InvalidOid, request->indexcollation));
+	}
+	return NIL;
 }
 
 /* See planner.h. */
 List *
 roaring64_support_index(SupportRequestIndexCondition *request)
 {
-	IndexOptInfo *index = request->index;
-	Oid			set_type;
-	int			argno = set_argument(request->funcid, &set_type);
-	List	   *args;
-	Node	   *id;
-	Node	   *node;
-	r64_set		set;
+	Oid			function;
+	List	   *args = roaring64_call(request->node, &function);
+	int			argno = roaring64_lookup_argument(request->funcid);
 
-	if (argno < 0 || request->indexarg != 1 - argno ||
-		index->opcintype[request->indexcol] != INT8OID ||
-		(index->relam != BTREE_AM_OID && index->relam != BRIN_AM_OID))
+	if (list_length(args) != 2)
 		return NIL;
-	if (IsA(request->node, OpExpr))
-		args = ((OpExpr *) request->node)->args;
-	else if (IsA(request->node, FuncExpr))
-		args = ((FuncExpr *) request->node)->args;
-	else
-		return NIL;
+	if (argno >= 0 && request->indexarg == 1 - argno &&
+		request->index->opcintype[request->indexcol] == INT8OID)
+	{
+		Node	   *set = list_nth(args, argno);
 
-	id = list_nth(args, 1 - argno);
-	node = list_nth(args, argno);
-	if (roaring64_constant_set(NULL, node, set_type, &set))
-		return constant_condition(request, id, &set);
-	/* what is looked up must be the same during a scan */
-	if (contain_volatile_functions(node) ||
-		bms_is_member(index->rel->relid, pull_varnos(request->root, node)))
-		return NIL;
-	return variable_condition(request, id, node, set_type);
+		return lookup_condition(request, list_nth(args, 1 - argno), set,
+								getBaseType(exprType(set)));
+	}
+	return IsA(request->node, FuncExpr) ?
+		operator_condition(request, args) : NIL;
 }

@@ -3,9 +3,10 @@
  * planner.h
  *	  What our functions tell the planner when it asks.
  *
- * All functions that have something to say share one support function
- * (support.c), which hands each kind of request to one of these.  They return
- * NULL or false for a function that they have nothing to say about.
+ * There is a support function for each family of functions, beside what it
+ * answers with.  Where one has to know which function of the family it is
+ * asked about, or what an expression calls, the C function tells: names and
+ * OIDs are others in every schema and database.
  *
  * src/planner/planner.h
  *
@@ -16,38 +17,72 @@
 
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "fmgr.h"
+
 #include "planner/server.h"
+#include "engine/r64.h"
 
 /* Elements of a set of which nothing is known. */
 #define ROARING64_DEFAULT_CARDINALITY	100
 
-/* selfuncs.c: how many rows pass a test that is called by function. */
-extern bool roaring64_support_selectivity(SupportRequestSelectivity *request);
+/* The functions that the planner tells apart, in src/type. */
+extern Datum roaring64_contains(PG_FUNCTION_ARGS);
+extern Datum roaring64_contains_element(PG_FUNCTION_ARGS);
+extern Datum roaring64_contains_range(PG_FUNCTION_ARGS);
+extern Datum roaring64_range_contains(PG_FUNCTION_ARGS);
+extern Datum roaring64_contained(PG_FUNCTION_ARGS);
+extern Datum roaring64_element_contained(PG_FUNCTION_ARGS);
+extern Datum roaring64_range_contained(PG_FUNCTION_ARGS);
+extern Datum roaring64_contained_range(PG_FUNCTION_ARGS);
+extern Datum roaring64_overlaps(PG_FUNCTION_ARGS);
+extern Datum roaring64_overlaps_range(PG_FUNCTION_ARGS);
+extern Datum roaring64_range_overlaps(PG_FUNCTION_ARGS);
+extern Datum roaring64_or(PG_FUNCTION_ARGS);
+extern Datum roaring64_and(PG_FUNCTION_ARGS);
+extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
+extern Datum roaring64_xor(PG_FUNCTION_ARGS);
+extern Datum roaring64_elements(PG_FUNCTION_ARGS);
+extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
+extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
+extern Datum roaring64_split(PG_FUNCTION_ARGS);
 
-/* size.c: rows of the set-returning functions, and cost by size. */
-extern bool roaring64_support_rows(SupportRequestRows *request);
-extern bool roaring64_support_cost(SupportRequestCost *request);
+/* Whether a function is one of the server's, or InvalidOid. */
+static inline bool
+roaring64_is_builtin(Oid function)
+{
+	return function < FirstGenbkiObjectId;
+}
 
-/* indexcond.c: conditions for an index on ids that are looked up in a set. */
-extern List *roaring64_support_index(SupportRequestIndexCondition *request);
-
-/* simplify.c: calls that can be replaced by cheaper ones. */
-extern Node *roaring64_support_simplify(SupportRequestSimplify *request);
+/* call.c: the C function behind a function; NULL if that is none. */
+extern PGFunction roaring64_c_function(Oid function);
 
 /*
- * support.c: the function of that name and arguments in the schema of another
+ * call.c: the function that an expression calls, and returns its arguments;
+ * InvalidOid and NIL if it is neither a call nor an operator.
+ */
+extern List *roaring64_call(Node *node, Oid *function);
+
+/*
+ * call.c: the function of that name and arguments in the schema of another
  * one; InvalidOid if there is none.
  */
 extern Oid roaring64_sibling(Oid function, const char *name,
 							 const Oid *types, int ntypes);
 
-/*
- * support.c: whether a function of that name is a verb ("or", "contains") on
- * two sets, or on a set and an element or a range on either side of it.
- */
-extern bool roaring64_has_verb(const char *name, const char *verb);
+/* indexcond.c: conditions for an index, of the functions that test sets. */
+extern List *roaring64_support_index(SupportRequestIndexCondition *request);
 
-/* support.c: the COST that a function is declared with. */
-extern double roaring64_function_cost(Oid function);
+/*
+ * indexcond.c: which argument of a test is the set that an id, the other one,
+ * is looked up in; -1 if it is no such test.
+ */
+extern int	roaring64_lookup_argument(Oid function);
+
+/* lookuppath.c: has the planner offered lookups, from now on; to call once. */
+extern void roaring64_offer_lookups(void);
+
+/* size.c: how many runs of consecutive elements a set has, or about. */
+extern double roaring64_count_runs(r64_set *set);
 
 #endif							/* ROARING64_PLANNER_H */

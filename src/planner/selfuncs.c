@@ -4,11 +4,9 @@
  *	  How many rows pass @>, <@ and &&: restriction and join estimators.
  *
  * There is one estimator of each kind for all of these operators and for the
- * functions behind them.  What a test is about is read from its function: its
- * name says which test, its arguments what is compared with a set.  Of a
- * column of sets we have statistics of our own (setstats.c), of a column of
- * bigint that is looked up in a set those of core.  Where nothing is known the
- * answer is a constant, as for core's arrays.
+ * functions behind them.  Of a column of sets we have statistics of our own
+ * (setstats.c), of a column of bigint that is looked up in a set those of core.
+ * Where nothing is known the answer is a constant, as for core's arrays.
  *
  * src/planner/selfuncs.c
  *
@@ -27,9 +25,6 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
-#define DEFAULT_CONTAIN_SEL		0.005
-#define DEFAULT_OVERLAP_SEL		0.01
-
 typedef enum TestKind
 {
 	TEST_CONTAINS,
@@ -40,38 +35,46 @@ typedef enum TestKind
 typedef struct Test
 {
 	TestKind	kind;
-	Oid			function;
-	Oid			left;			/* types */
+	Oid			left;			/* types of the arguments */
 	Oid			right;
+	Oid			function;
 	Oid			set;			/* that of left and right which is a set's */
 } Test;
 
-/* What a function tests; false if we do not know. */
+/* What a function tests; false if it is none of ours. */
 static bool
-describe_test(Oid function, Test *test)
+describe_test(Oid function, List *args, Test *test)
 {
-	char	   *name = OidIsValid(function) ? get_func_name(function) : NULL;
-	Oid		   *types;
-	int			nargs;
+	static const struct
+	{
+		PGFunction	function;
+		TestKind	kind;
+	}			tests[] =
+	{
+		{roaring64_contains, TEST_CONTAINS},
+		{roaring64_contains_element, TEST_CONTAINS},
+		{roaring64_contains_range, TEST_CONTAINS},
+		{roaring64_range_contains, TEST_CONTAINS},
+		{roaring64_contained, TEST_CONTAINED},
+		{roaring64_element_contained, TEST_CONTAINED},
+		{roaring64_range_contained, TEST_CONTAINED},
+		{roaring64_contained_range, TEST_CONTAINED},
+		{roaring64_overlaps, TEST_OVERLAPS},
+		{roaring64_overlaps_range, TEST_OVERLAPS},
+		{roaring64_range_overlaps, TEST_OVERLAPS}
+	};
+	PGFunction	called = roaring64_c_function(function);
+	int			i = 0;
 
-	if (name == NULL)
+	while (i < lengthof(tests) && tests[i].function != called)
+		i++;
+	if (i == lengthof(tests) || list_length(args) != 2)
 		return false;
-	if (roaring64_has_verb(name, "contains"))
-		test->kind = TEST_CONTAINS;
-	else if (roaring64_has_verb(name, "contained"))
-		test->kind = TEST_CONTAINED;
-	else if (roaring64_has_verb(name, "overlaps"))
-		test->kind = TEST_OVERLAPS;
-	else
-		return false;
-	(void) get_func_signature(function, &types, &nargs);
-	if (nargs != 2)
-		return false;
+	test->kind = tests[i].kind;
 	test->function = function;
-	test->left = types[0];
-	test->right = types[1];
-	test->set = (types[0] == INT8OID || types[0] == INT8RANGEOID) ?
-		types[1] : types[0];
+	test->left = getBaseType(exprType(linitial(args)));
+	test->right = getBaseType(exprType(lsecond(args)));
+	test->set = roaring64_is_type(test->left) ? test->left : test->right;
 	return true;
 }
 
@@ -92,8 +95,8 @@ commute_test(Test *test)
 static double
 default_selectivity(const Test *test)
 {
-	return test->kind == TEST_OVERLAPS ? DEFAULT_OVERLAP_SEL
-		: DEFAULT_CONTAIN_SEL;
+	return test->kind == TEST_OVERLAPS ? ROARING64_OVERLAP_SHARE
+		: ROARING64_CONTAIN_SHARE;
 }
 
 /*
@@ -133,7 +136,7 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 		return default_selectivity(test);
 	if (test->right == INT8OID)
 		return frequency;
-	n = roaring64_expected_cardinality(root, other, test->set);
+	n = roaring64_expected_cardinality(root, other, test->set, HUGE_VAL);
 	if (n < 0)
 		return default_selectivity(test);
 	switch (test->kind)
@@ -315,23 +318,32 @@ look_through_cast(PlannerInfo *root, VariableStatData *vardata)
 	examine_variable(root, linitial(cast->args), 0, vardata);
 }
 
+/* The share of the values of a column that are in a set that is not known. */
+static double
+share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set,
+				Oid set_type)
+{
+	double		distinct = distinct_values(vardata);
+	double		n = roaring64_expected_cardinality(root, set, set_type,
+												   distinct);
+
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	return Min(n / distinct, 1);
+}
+
 /* A column of bigint, on the left, that is looked up in a set. */
 static double
 element_selectivity(PlannerInfo *root, const Test *test,
 					VariableStatData *vardata, Node *other)
 {
 	r64_set		set;
-	double		n;
 
 	look_through_cast(root, vardata);
-
 	if (roaring64_constant_set(root, other, test->set, &set))
 		return share_in_set(vardata, test->function, &set);
-	n = roaring64_expected_cardinality(root, other, test->set);
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
 	return (1 - null_fraction(vardata)) *
-		Min(n / distinct_values(vardata), 1);
+		share_looked_up(root, vardata, other, test->set);
 }
 
 /* The estimator for a restriction, by function. */
@@ -345,8 +357,8 @@ restriction_selectivity(PlannerInfo *root, Oid function, List *args,
 	bool		varonleft;
 	Selectivity selectivity;
 
-	if (!describe_test(function, &test) || list_length(args) != 2)
-		return DEFAULT_CONTAIN_SEL;
+	if (!describe_test(function, args, &test))
+		return ROARING64_CONTAIN_SHARE;
 	if (!get_restriction_variable(root, args, varRelid,
 								  &vardata, &other, &varonleft))
 		return default_selectivity(&test);
@@ -439,14 +451,9 @@ static double
 element_join_selectivity(PlannerInfo *root, const Test *test,
 						 VariableStatData *set, VariableStatData *element)
 {
-	double		n = roaring64_expected_cardinality(root, set->var, test->set);
-	double		nonnull;
-
 	look_through_cast(root, element);
-	nonnull = (1 - null_fraction(set)) * (1 - null_fraction(element));
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
-	return nonnull * Min(n / distinct_values(element), 1);
+	return (1 - null_fraction(set)) * (1 - null_fraction(element)) *
+		share_looked_up(root, element, set->var, test->set);
 }
 
 /* The estimator for a join, by function. */
@@ -460,9 +467,8 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	bool		reversed;
 	Selectivity selectivity;
 
-	if (!describe_test(function, &test) || list_length(args) != 2 ||
-		sjinfo == NULL)
-		return DEFAULT_CONTAIN_SEL;
+	if (!describe_test(function, args, &test) || sjinfo == NULL)
+		return ROARING64_CONTAIN_SHARE;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
 	if (test.left == test.set && test.right == test.set)
 		selectivity = sets_join_selectivity(&test, &left, &right);
@@ -487,14 +493,26 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/* See planner.h. */
-bool
-roaring64_support_selectivity(SupportRequestSelectivity *request)
+/*
+ * roaring64_test_support(internal) returns internal: for the functions behind
+ * the operators that test sets, what those have by operator classes and, if
+ * they are @>, <@ and &&, by the estimators below.
+ */
+PG_FUNCTION_INFO_V1(roaring64_test_support);
+Datum
+roaring64_test_support(PG_FUNCTION_ARGS)
 {
+	Node	   *node = (Node *) PG_GETARG_POINTER(0);
+	SupportRequestSelectivity *request;
 	Test		test;
 
-	if (!describe_test(request->funcid, &test))
-		return false;
+	if (IsA(node, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
+	if (!IsA(node, SupportRequestSelectivity))
+		PG_RETURN_POINTER(NULL);
+	request = (SupportRequestSelectivity *) node;
+	if (!describe_test(request->funcid, request->args, &test))
+		PG_RETURN_POINTER(NULL);
 	if (request->is_join)
 		request->selectivity = join_selectivity(request->root, request->funcid,
 												request->args,
@@ -505,7 +523,7 @@ roaring64_support_selectivity(SupportRequestSelectivity *request)
 													   request->funcid,
 													   request->args,
 													   request->varRelid);
-	return true;
+	PG_RETURN_POINTER(request);
 }
 
 /*

@@ -20,17 +20,26 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #endif
 
+#include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#endif
+
+/* Before 15 every custom scan was taken to project. */
+#ifndef CUSTOMPATH_SUPPORT_PROJECTION
+#define CUSTOMPATH_SUPPORT_PROJECTION	0
 #endif
 
 #endif							/* ROARING64_SERVER_H */

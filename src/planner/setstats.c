@@ -29,14 +29,9 @@
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
-#include "parser/parsetree.h"
 
 #include "planner/statistics.h"
 #include "type/roaring64.h"
-
-/* Without statistics, as core's arrays. */
-#define DEFAULT_CONTAIN_SHARE	0.005
-#define DEFAULT_OVERLAP_SHARE	0.01
 
 /* What a probe has of the elements of a column. */
 typedef struct Tally
@@ -139,7 +134,7 @@ probe_has(const Probe *probe, int64 element)
 static double
 unknown_frequency(const SetStats *stats)
 {
-	double		frequency = Min(DEFAULT_CONTAIN_SHARE, stats->common_limit / 2);
+	double		frequency = Min(ROARING64_CONTAIN_SHARE, stats->common_limit / 2);
 	double		left = stats->average;
 
 	if (stats->average < 0 || stats->mcelem.nvalues == 0)
@@ -273,7 +268,7 @@ roaring64_share_overlapping(const SetStats *stats, const Probe *probe)
 	if (probe_size(probe) == 0)
 		return 0;
 	if (!has_elements(stats))
-		return DEFAULT_OVERLAP_SHARE;
+		return ROARING64_OVERLAP_SHARE;
 	tally = make_tally(stats, probe);
 	return Min(1 - exp(tally.log_none), share_of_size(stats, 1));
 }
@@ -287,7 +282,7 @@ roaring64_share_containing(const SetStats *stats, const Probe *probe)
 	if (size == 0)
 		return 1;
 	if (!has_elements(stats))
-		return DEFAULT_CONTAIN_SHARE;
+		return ROARING64_CONTAIN_SHARE;
 	if (size == 1)
 		return make_tally(stats, probe).hits;
 	if (probe->set == NULL)
@@ -311,7 +306,7 @@ roaring64_share_within(const SetStats *stats, double p, double most)
 	double		sum = 0;
 
 	if (bounds < 1)
-		return DEFAULT_CONTAIN_SHARE;
+		return ROARING64_CONTAIN_SHARE;
 	p = Min(Max(p, 0), 1);
 	for (int i = 0; i < bounds; i++)
 	{
@@ -332,15 +327,6 @@ roaring64_share_contained(const SetStats *stats, const Probe *probe)
 	return roaring64_share_within(stats,
 								  make_tally(stats, probe).hits / stats->average,
 								  probe_size(probe));
-}
-
-/* See statistics.h. */
-double
-roaring64_expected_hits(const SetStats *stats, const Probe *probe)
-{
-	if (!has_elements(stats))
-		return -1;
-	return make_tally(stats, probe).hits;
 }
 
 /* See statistics.h. */
@@ -409,168 +395,23 @@ is_known_variable(PlannerInfo *root, Node *node)
 		root->simple_rel_array[var->varno] != NULL;
 }
 
-/*
- * What a parameter stands for, if that is a subquery that is executed once:
- * the expression that it selects, and in *root the planner's state for it.
- */
-static Node *
-find_subquery_output(PlannerInfo **root, Param *param)
-{
-	for (PlannerInfo *level = *root; level != NULL; level = level->parent_root)
-	{
-		ListCell   *cell;
-
-		foreach(cell, level->init_plans)
-		{
-			SubPlan    *subplan = (SubPlan *) lfirst(cell);
-			PlannerInfo *subroot;
-
-			if (!list_member_int(subplan->setParam, param->paramid) ||
-				subplan->subLinkType != EXPR_SUBLINK)
-				continue;
-			subroot = list_nth(level->glob->subroots, subplan->plan_id - 1);
-			if (subroot->parse->setOperations != NULL ||
-				subroot->parse->targetList == NIL)
-				return NULL;
-			*root = subroot;
-			return (Node *) linitial_node(TargetEntry,
-										  subroot->parse->targetList)->expr;
-		}
-	}
-	return NULL;
-}
-
-/*
- * The same for a column of a subquery in FROM that is planned by itself.  In
- * *rows the rows of the subquery.
- */
-static Node *
-find_column_source(PlannerInfo **root, Var *var, double *rows)
-{
-	RelOptInfo *rel = (*root)->simple_rel_array[var->varno];
-	TargetEntry *entry;
-
-	if (rel->rtekind != RTE_SUBQUERY || rel->subroot == NULL ||
-		rel->subroot->parse->setOperations != NULL)
-		return NULL;
-	entry = get_tle_by_resno(rel->subroot->parse->targetList, var->varattno);
-	if (entry == NULL)
-		return NULL;
-	*root = rel->subroot;
-	*rows = Max(rel->tuples, 1);
-	return (Node *) entry->expr;
-}
-
-/* How many rows a query has before it groups them. */
-static double
-rows_before_grouping(PlannerInfo *root)
-{
-	RelOptInfo *input = NULL;
-	ListCell   *cell;
-
-	/* all tables joined are the join of most tables */
-	foreach(cell, root->join_rel_list)
-	{
-		RelOptInfo *rel = (RelOptInfo *) lfirst(cell);
-
-		if (input == NULL ||
-			bms_num_members(rel->relids) > bms_num_members(input->relids))
-			input = rel;
-	}
-	for (int i = 1; input == NULL && i < root->simple_rel_array_size; i++)
-	{
-		RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rel != NULL && rel->reloptkind == RELOPT_BASEREL)
-			input = rel;
-	}
-	return input == NULL ? 1 : input->rows;
-}
-
-/*
- * How many different values an expression has, if the columns in it are known
- * and every combination of their values gives another one; otherwise as many
- * as there are rows.
- */
-static double
-distinct_values(PlannerInfo *root, Node *node, double rows)
-{
-	double		distinct = 1;
-	ListCell   *cell;
-
-	if (contain_volatile_functions(node))
-		return rows;
-	foreach(cell, pull_var_clause(node, PVC_RECURSE_PLACEHOLDERS))
-	{
-		Node	   *var = (Node *) lfirst(cell);
-		VariableStatData vardata;
-		bool		isdefault;
-
-		if (!is_known_variable(root, var))
-			return rows;
-		examine_variable(root, var, 0, &vardata);
-		distinct *= get_variable_numdistinct(&vardata, &isdefault);
-		ReleaseVariableStats(vardata);
-		if (isdefault)
-			return rows;
-	}
-	return Min(distinct, rows);
-}
-
-/*
- * How many elements roaring64_agg(bigint) collects in a query, if that gives
- * so many rows; -1 if it is no such call.
- */
-static double
-aggregated_cardinality(PlannerInfo *root, Node *node, double rows)
-{
-	Aggref	   *aggref = (Aggref *) node;
-	double		input = rows_before_grouping(root);
-	Node	   *argument;
-	char	   *name;
-
-	if (!IsA(node, Aggref) || list_length(aggref->args) != 1)
-		return -1;
-	name = get_func_name(aggref->aggfnoid);
-	argument = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
-	if (name == NULL || strcmp(name, "roaring64_agg") != 0 ||
-		exprType(argument) != INT8OID)
-		return -1;
-	return Max(Min(input / rows, distinct_values(root, argument, input)), 1);
-}
-
 /* See statistics.h. */
 double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node, Oid set_type)
+roaring64_expected_cardinality(PlannerInfo *root, Node *node, Oid set_type,
+							   double most)
 {
 	r64_set		set;
 	double		average = -1;
 
 	if (roaring64_constant_set(root, node, set_type, &set))
-		return (double) r64_cardinality(&set);
+		return Min((double) r64_cardinality(&set), most);
 	node = reduce(root, node);
 	while (IsA(node, PlaceHolderVar))
 		node = (Node *) ((PlaceHolderVar *) node)->phexpr;
-	if (root != NULL && IsA(node, Param) &&
-		((Param *) node)->paramkind == PARAM_EXEC)
-	{
-		node = find_subquery_output(&root, (Param *) node);
-		if (node == NULL)
-			return -1;
-		if (IsA(node, Aggref))
-			return aggregated_cardinality(root, node, 1);
-		return roaring64_expected_cardinality(root, node, set_type);
-	}
 	if (is_known_variable(root, node))
 	{
 		VariableStatData vardata;
 		AttStatsSlot slot;
-		PlannerInfo *subroot = root;
-		double		rows;
-		Node	   *source = find_column_source(&subroot, (Var *) node, &rows);
-
-		if (source != NULL && IsA(source, Aggref))
-			return aggregated_cardinality(subroot, source, rows);
 
 		/* an average gives nothing away, so anyone may see it */
 		examine_variable(root, node, 0, &vardata);
@@ -579,8 +420,16 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, Oid set_type)
 							 STATISTIC_KIND_DECHIST, InvalidOid,
 							 ATTSTATSSLOT_NUMBERS))
 		{
-			if (slot.nnumbers > 0)
-				average = slot.numbers[slot.nnumbers - 1];
+			int			bounds = slot.nnumbers - 1;
+
+			if (bounds > 0 && slot.numbers[bounds - 1] > most)
+			{
+				average = 0;
+				for (int i = 0; i < bounds; i++)
+					average += Min(slot.numbers[i], most) / bounds;
+			}
+			else if (bounds >= 0)
+				average = slot.numbers[bounds];
 			free_attstatsslot(&slot);
 		}
 		ReleaseVariableStats(vardata);

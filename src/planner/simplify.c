@@ -16,73 +16,47 @@
 
 #include "planner/planner.h"
 
-/* The function behind a call or an operator, and its arguments. */
-static Oid
-called_function(Node *node, List **args)
+/* The name of the function that counts what another one makes, or NULL. */
+static const char *
+counting_name(Oid function)
 {
-	if (IsA(node, FuncExpr))
-	{
-		*args = ((FuncExpr *) node)->args;
-		return ((FuncExpr *) node)->funcid;
-	}
-	if (IsA(node, OpExpr))
-	{
-		*args = ((OpExpr *) node)->args;
-		return get_opcode(((OpExpr *) node)->opno);
-	}
-	return InvalidOid;
+	PGFunction	called = roaring64_c_function(function);
+
+	return called == roaring64_or ? "roaring64_or_cardinality" :
+		called == roaring64_and ? "roaring64_and_cardinality" :
+		called == roaring64_andnot ? "roaring64_andnot_cardinality" :
+		called == roaring64_xor ? "roaring64_xor_cardinality" : NULL;
 }
 
-/* The function that counts what another one would make, or InvalidOid. */
-static Oid
-counting_function(Oid function, Oid counted)
+/*
+ * roaring64_cardinality_support(internal) returns internal: for the number of
+ * elements of a set.
+ */
+PG_FUNCTION_INFO_V1(roaring64_cardinality_support);
+Datum
+roaring64_cardinality_support(PG_FUNCTION_ARGS)
 {
-	static const struct
-	{
-		const char *makes;
-		const char *counts;
-	}			pairs[] = {
-		{"roaring64_or", "roaring64_or_cardinality"},
-		{"roaring64_and", "roaring64_and_cardinality"},
-		{"roaring64_andnot", "roaring64_andnot_cardinality"},
-		{"roaring64_xor", "roaring64_xor_cardinality"}
-	};
-	char	   *name;
-	Oid		   *types;
-	int			ntypes;
-
-	if (get_func_namespace(counted) != get_func_namespace(function))
-		return InvalidOid;
-	name = get_func_name(counted);
-	(void) get_func_signature(counted, &types, &ntypes);
-	/* not those of a set with an element or a range */
-	if (name == NULL || ntypes != 2 || types[0] != types[1])
-		return InvalidOid;
-	for (int i = 0; i < lengthof(pairs); i++)
-		if (strcmp(name, pairs[i].makes) == 0)
-			return roaring64_sibling(function, pairs[i].counts, types, 2);
-	return InvalidOid;
-}
-
-/* See planner.h. */
-Node *
-roaring64_support_simplify(SupportRequestSimplify *request)
-{
-	FuncExpr   *call = request->fcall;
-	char	   *name = get_func_name(call->funcid);
-	List	   *args = NIL;
+	SupportRequestSimplify *request =
+		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
+	FuncExpr   *call;
+	List	   *args;
 	Oid			counted;
 	Oid			counting;
+	Oid			types[2];
+	const char *name;
 
-	if (name == NULL || strcmp(name, "roaring64_cardinality") != 0 ||
-		list_length(call->args) != 1)
-		return NULL;
-	counted = called_function(linitial(call->args), &args);
-	if (!OidIsValid(counted))
-		return NULL;
-	counting = counting_function(call->funcid, counted);
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	call = request->fcall;
+	args = roaring64_call(linitial(call->args), &counted);
+	name = counting_name(counted);
+	if (name == NULL)
+		PG_RETURN_POINTER(NULL);
+	types[0] = types[1] = getBaseType(exprType(linitial(call->args)));
+	counting = roaring64_sibling(call->funcid, name, types, 2);
 	if (!OidIsValid(counting))
-		return NULL;
-	return (Node *) makeFuncExpr(counting, INT8OID, args,
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+		PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(makeFuncExpr(counting, INT8OID, args,
+								   InvalidOid, InvalidOid,
+								   COERCE_EXPLICIT_CALL));
 }

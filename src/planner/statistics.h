@@ -31,6 +31,10 @@
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064
 
+/* The share of the rows that pass a test without statistics, as core's arrays. */
+#define ROARING64_CONTAIN_SHARE	0.005
+#define ROARING64_OVERLAP_SHARE	0.01
+
 /* A set to test a column with, or, if set is NULL, the range [lo, hi]. */
 typedef struct Probe
 {
@@ -93,10 +97,6 @@ extern double roaring64_share_contained(const SetStats *stats,
 extern double roaring64_share_within(const SetStats *stats, double p,
 									 double most);
 
-/* setstats.c: how many elements of the probe a set has on average. */
-extern double roaring64_expected_hits(const SetStats *stats,
-									  const Probe *probe);
-
 /*
  * setstats.c: how many different elements the column has, and the chance that
  * a set has a given one of them; -1 if unknown.
@@ -112,11 +112,11 @@ extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   Oid set_type, r64_set *set);
 
 /*
- * setstats.c: how many elements an expression of type set_type has: those of a
- * constant, the average of a column, or what a subquery collects; -1 if
- * unknown.  root may be NULL.
+ * setstats.c: how many elements an expression of type set_type has, but no more
+ * than most: those of a constant, the average of a column; -1 if unknown.  root
+ * may be NULL.
  */
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
-											 Oid set_type);
+											 Oid set_type, double most);
 
 #endif							/* ROARING64_STATISTICS_H */

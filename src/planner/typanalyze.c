@@ -446,7 +446,8 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 	qsort(analysis->cardinalities, analysis->nrows, sizeof(double),
 		  compare_doubles);
 	for (int i = 0; i < bounds; i++)
-		numbers[i] = analysis->cardinalities[(int64) last * i / (bounds - 1)];
+		numbers[i] = analysis->cardinalities[i == bounds - 1 ? last :
+											 (int64) analysis->nrows * i / bounds];
 	numbers[bounds] = 0;
 	if (analysis->nrows > 0)
 	{

@@ -51,7 +51,6 @@ roaring64_datum(r64_buf buf)
 
 /* variable.c */
 extern r64_set roaring64_expanded_view(Datum value);
-extern Node *roaring64_support_in_place(Node *request);
 
 /* Any datum as a set. */
 static inline r64_set

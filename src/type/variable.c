@@ -298,27 +298,28 @@ roaring64_variable_contains(Datum value, int64 element)
 }
 
 /*
- * What a support function says about changes in place; NULL if it was asked
- * for something else.
+ * roaring64_setop_support(internal) returns internal: for a set operation,
+ * whether it can change a variable that is an argument in place.
  */
-Node *
-roaring64_support_in_place(Node *request)
+PG_FUNCTION_INFO_V1(roaring64_setop_support);
+Datum
+roaring64_setop_support(PG_FUNCTION_ARGS)
 {
 #if ROARING64_MODIFIES_IN_PLACE
-	SupportRequestModifyInPlace *modify;
+	SupportRequestModifyInPlace *request =
+		(SupportRequestModifyInPlace *) PG_GETARG_POINTER(0);
 	ListCell   *lc;
 
 	if (!IsA(request, SupportRequestModifyInPlace))
-		return NULL;
-	modify = (SupportRequestModifyInPlace *) request;
-	foreach(lc, modify->args)
+		PG_RETURN_POINTER(NULL);
+	foreach(lc, request->args)
 	{
 		Param	   *param = lfirst(lc);
 
 		if (IsA(param, Param) && param->paramkind == PARAM_EXTERN &&
-			param->paramid == modify->paramid)
-			return (Node *) param;
+			param->paramid == request->paramid)
+			PG_RETURN_POINTER(param);
 	}
 #endif
-	return NULL;
+	PG_RETURN_POINTER(NULL);
 }

@@ -149,7 +149,6 @@ FROM sets,
 					GROUP BY 1, 2) AS t) AS c,
 	 LATERAL (VALUES
 		('roaring64_to_array(roaring64)', s::bigint[] = v),
-		('roaring64_index_keys(roaring64)', roaring64_index_keys(s) = v),
 		('roaring64_from_array(bigint[])', ARRAY(SELECT e FROM unnest(v || v) AS e ORDER BY hashint8(e))::roaring64::bytea = s::bytea),
 		('roaring64_from_bytea(bytea)', s::bytea::roaring64::bytea = s::bytea),
 		('roaring64_send(roaring64)', roaring64_send(s) = s::bytea),

@@ -149,8 +149,7 @@ my %calls = (
 	'remove' => 'roaring64_remove(wide1, bigints)',
 	'contains each' => 'roaring64_contains_each(wide1, bigints)',
 	'or range' => 'wide1 | int8range(0, 68719476736)',
-	'xor range' => 'wide1 # int8range(0, 68719476736)',
-	'index keys' => 'roaring64_index_keys(wide1)');
+	'xor range' => 'wide1 # int8range(0, 68719476736)');
 for my $shape ('wide', 'deep')
 {
 	$calls{"$_->[0], $shape"} = "${shape}1 $_->[1] ${shape}2"

@@ -190,7 +190,6 @@ my %calls = (
 	'intersection aggregate' => '(SELECT roaring64_and_agg(s) FROM sets)',
 	'rank' => q{roaring64_rank(get('wide1'), 5)},
 	'elements' => q{(SELECT count(*) FROM (SELECT roaring64_elements(get('deep')) LIMIT 10) AS t)},
-	'index keys' => q{roaring64_index_keys(get('wide1'))},
 	'index search' => q{(SELECT count(*) FROM found WHERE s && get('wide2'))});
 for my $name (sort keys %calls)
 {

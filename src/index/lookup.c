@@ -1,0 +1,529 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookup.c
+ *	  Scan of a table for the rows whose id is in a set, by a btree on the id.
+ *
+ * Neither plan that the server has for this is good for all sets.  An array of
+ * the elements is a search in the index for each, of which a run of millions
+ * has too many; the range from the smallest to the largest is all of the index
+ * if the elements lie far apart.  And of a parameter, or of the result of a
+ * subquery, nothing is known when the plan is made.  So this scan finds out as
+ * it goes.
+ *
+ * It walks through the index a step at a time.  A step is a search for the
+ * next element of the set, and a walk over all entries from there to the end
+ * of the step.  Steps get longer, twice each time, as long as they pass few
+ * entries that are not in the set, and shorter if they pass many.  In a wide
+ * gap a step is left.  So elements that lie apart are searched for one by one,
+ * and long runs are read in one go.  Nothing is fetched from the table before
+ * its id is known to be in the set.
+ *
+ * When that has cost as much as to read the whole table would, the scan reads
+ * the whole table, for the ids that it has not come to yet.  So it takes at
+ * most about twice as long as the better of the two.  That is not possible
+ * if the rows are to come in order.
+ *
+ * src/index/lookup.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/itup.h"
+#include "access/stratnum.h"
+#include "access/tableam.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "index/lookup.h"
+#include "planner/server.h"
+#include "type/roaring64.h"
+
+/* How far to look for the end of a run; it can be as long as the set. */
+#define MAX_RUN			(INT64CONST(1) << 20)
+
+/*
+ * A step may pass so many entries for each of its elements, which takes about
+ * half the time of a search for each; and a gap is left after some more.
+ */
+#define PASSED_PER_SEARCH	8
+#define MAX_GAP			32
+
+/* After a step that was too long, so many more are not made longer. */
+#define MIN_PATIENCE	8
+#define MAX_PATIENCE	64
+
+typedef struct LookupState
+{
+	CustomScanState css;		/* must be first */
+	double		descent_cost;	/* from the plan: see lookup.h */
+	double		table_cost;
+	bool		ascending;
+	ExprState  *id;
+	ExprState  *set_value;
+	ExprState  *condition;
+	Relation	index;
+	IndexScanDesc walk;
+	TableScanDesc table;		/* when we have turned to that */
+	MemoryContext context;		/* of the set */
+
+	/* this scan */
+	bool		begun;
+	bool		done;			/* there is no element left */
+	bool		in_step;
+	r64_set		set;
+	int64		limit;			/* last element of the set */
+	int64		from;			/* first value that we have not come to */
+	int64		start;			/* first element of this step */
+	int64		end;			/* and last value */
+	int64		first;			/* run of elements where we are, or ahead */
+	int64		last;
+	uint64		step;			/* integers of this step */
+	int			patience;		/* steps until a longer one is tried */
+	int			next_patience;
+	uint64		passed;			/* entries of this step not in the set */
+	uint64		gap;			/* those since the last that is */
+	BlockNumber page;			/* of the table, where we are */
+	double		cost;
+} LookupState;
+
+/* Evaluates the set.  Returns false if it is NULL. */
+static bool
+open_set(LookupState *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext oldcontext;
+	bool		isnull;
+	Datum		value;
+
+	MemoryContextReset(state->context);
+	oldcontext = MemoryContextSwitchTo(state->context);
+	value = ExecEvalExpr(state->set_value, econtext, &isnull);
+	if (!isnull)
+	{
+		state->set = DatumGetRoaring64(value);
+		r64_index_set(&state->set);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	return !isnull;
+}
+
+static void
+begin_lookup(LookupState *state)
+{
+	state->begun = true;
+	state->in_step = false;
+	state->done = !open_set(state) ||
+		!(state->ascending ? r64_max(&state->set, &state->limit) :
+		  r64_min(&state->set, &state->limit));
+	state->from = state->ascending ? PG_INT64_MIN : PG_INT64_MAX;
+	state->step = 1;
+	state->patience = 0;
+	state->next_patience = MIN_PATIENCE;
+	state->page = InvalidBlockNumber;
+	state->cost = 0;
+}
+
+static int64
+end_of_run(int64 first)
+{
+	return first > PG_INT64_MAX - MAX_RUN ? PG_INT64_MAX : first + MAX_RUN;
+}
+
+/*
+ * Sets the run of elements that comes next, from v on.  Returns false if there
+ * is none.
+ */
+static bool
+find_run(LookupState *state, int64 v)
+{
+	if (!state->ascending)
+	{
+		if (!r64_prev(&state->set, v, &state->last))
+			return false;
+		state->first = state->last;
+		return true;
+	}
+	if (r64_next_run(&state->set, v, end_of_run(v),
+					 &state->first, &state->last))
+		return true;
+	return r64_next(&state->set, v, &state->first) &&
+		r64_next_run(&state->set, state->first, end_of_run(state->first),
+					 &state->first, &state->last);
+}
+
+/* The last value of the step that begins now. */
+static int64
+end_of_step(const LookupState *state)
+{
+	uint64		left = state->ascending ?
+		(uint64) state->limit - (uint64) state->start :
+		(uint64) state->start - (uint64) state->limit;
+	uint64		more = Min(state->step - 1, left);
+
+	return (int64) ((uint64) state->start + (state->ascending ? more : -more));
+}
+
+/* Searches for the next element.  Returns false if there are none. */
+static bool
+begin_step(LookupState *state)
+{
+	ScanKeyData keys[2];
+
+	if (state->done)
+		return false;
+	state->done = !find_run(state, state->from);
+	if (state->done)
+		return false;
+
+	state->start = state->ascending ? state->first : state->last;
+	state->end = end_of_step(state);
+	state->passed = 0;
+	state->gap = 0;
+	state->in_step = true;
+	state->cost += state->descent_cost;
+	InstrCountTuples2(state, 1);
+	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(Min(state->start, state->end)));
+	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
+				Int64GetDatum(Max(state->start, state->end)));
+	index_rescan(state->walk, keys, 2, NULL, 0);
+	return true;
+}
+
+/*
+ * Whether there are at least n elements from the start of this step to another
+ * value.  To count few, it is faster to read them than to add up what the
+ * containers of the set have.
+ */
+static bool
+has_elements(LookupState *state, int64 v, uint64 n)
+{
+	int64		lo = Min(state->start, v);
+	int64		hi = Max(state->start, v);
+	int64		found[MAX_GAP];
+
+	if (n > lengthof(found))
+		return r64_count_range(&state->set, lo, hi) >= n;
+	return r64_read(&state->set, lo, hi, false, found, n) >= n;
+}
+
+/* Chooses the length of the next step: this one has come to a value. */
+static void
+adapt_step(LookupState *state, int64 v)
+{
+	/* it has one element at least, so there may be no need to count them */
+	if (state->passed > PASSED_PER_SEARCH &&
+		!has_elements(state, v, (state->passed - 1) / PASSED_PER_SEARCH + 1))
+	{
+		state->step = Max(state->step / 2, 1);
+		state->patience = state->next_patience;
+		state->next_patience = Min(state->next_patience * 2, MAX_PATIENCE);
+	}
+	else if (state->patience > 0)
+		state->patience--;
+	else
+	{
+		if (state->step > 1)
+			state->next_patience = MIN_PATIENCE;
+		if (state->step <= PG_INT64_MAX)
+			state->step *= 2;
+	}
+	state->in_step = false;
+}
+
+/* After the last entry of a step. */
+static void
+end_step(LookupState *state)
+{
+	adapt_step(state, state->end);
+	state->done = (state->end == state->limit);
+	if (!state->done)
+		state->from = state->ascending ? state->end + 1 : state->end - 1;
+}
+
+/* In a gap that is too wide to be passed. */
+static void
+leave_step(LookupState *state)
+{
+	state->from = state->ascending ? state->first : state->last;
+	adapt_step(state, state->from);
+}
+
+/* Whether an id that the walk has come to is in the set. */
+static bool
+is_element(LookupState *state, int64 id)
+{
+	if (state->ascending ? id > state->last : id < state->first)
+		(void) find_run(state, id);
+	return state->first <= id && id <= state->last;
+}
+
+/* Whether to read the table instead of going on. */
+static bool
+is_costly(const LookupState *state)
+{
+	return state->cost > state->table_cost;
+}
+
+/* The next row by the index; false if there is none, or to read the table. */
+static bool
+walk_to_row(LookupState *state, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(state->index);
+	bool		reversed = (state->index->rd_indoption[0] &
+							INDOPTION_DESC) != 0;
+	ScanDirection direction = state->ascending != reversed ?
+		ForwardScanDirection : BackwardScanDirection;
+
+	while (state->in_step || !is_costly(state))
+	{
+		ItemPointer tid;
+		bool		isnull;
+		int64		id;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!state->in_step && !begin_step(state))
+			return false;
+		tid = index_getnext_tid(state->walk, direction);
+		if (tid == NULL)
+		{
+			end_step(state);
+			continue;
+		}
+		id = DatumGetInt64(index_getattr(state->walk->xs_itup, 1, desc,
+										 &isnull));
+		state->cost += cpu_index_tuple_cost;
+		if (!is_element(state, id))
+		{
+			state->passed++;
+			if (++state->gap >= MAX_GAP)
+				leave_step(state);
+			continue;
+		}
+		state->gap = 0;
+		if (id != state->from)
+		{
+			state->from = id;
+			if (is_costly(state))
+				return false;
+		}
+		state->cost += cpu_tuple_cost;
+		if (ItemPointerGetBlockNumber(tid) != state->page)
+		{
+			state->page = ItemPointerGetBlockNumber(tid);
+			state->cost += ROARING64_PAGE_COST;
+		}
+		if (index_fetch_heap(state->walk, slot))
+			return true;
+	}
+	return false;
+}
+
+/* The next row of the table; false if there is none. */
+static bool
+read_to_row(LookupState *state, TupleTableSlot *slot)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	if (state->table == NULL)
+	{
+		state->table =
+			roaring64_table_beginscan(state->css.ss.ss_currentRelation,
+									  state->css.ss.ps.state->es_snapshot);
+		InstrCountFiltered2(state, 1);
+	}
+	while (table_scan_getnextslot(state->table, ForwardScanDirection, slot))
+	{
+		bool		isnull;
+		int64		id;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
+													 &isnull));
+		if (!isnull && id >= state->from && r64_contains(&state->set, id))
+			return true;
+	}
+	return false;
+}
+
+static int64
+blocks_read(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
+static TupleTableSlot *
+next_row(ScanState *ss)
+{
+	LookupState *state = (LookupState *) ss;
+	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	int64		read = blocks_read();
+	bool		found = false;
+
+	if (!state->begun)
+		begin_lookup(state);
+	if (state->table == NULL)
+	{
+		found = walk_to_row(state, slot);
+		state->cost += random_page_cost *
+			(double) (blocks_read() - read);
+	}
+	if (!found && !state->done)
+		found = read_to_row(state, slot);
+	return found ? slot : ExecClearTuple(slot);
+}
+
+/* Whether a row that was changed meanwhile is still one of ours. */
+static bool
+recheck_row(ScanState *ss, TupleTableSlot *slot)
+{
+	LookupState *state = (LookupState *) ss;
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+	bool		isnull;
+	Datum		passes;
+
+	econtext->ecxt_scantuple = slot;
+	passes = ExecEvalExprSwitchContext(state->condition, econtext, &isnull);
+	return !isnull && DatumGetBool(passes);
+}
+
+static TupleTableSlot *
+exec_lookup(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	LookupState *state = (LookupState *) node;
+	ScanState  *ss = &node->ss;
+	Relation	relation = ss->ss_currentRelation;
+	CustomScan *plan = (CustomScan *) ss->ps.plan;
+	Oid			index = (Oid) intVal(linitial(plan->custom_private));
+
+	/*
+	 * The server takes the rows of such scans for virtual tuples; ours are
+	 * those of the table.  So all expressions are made again, and the
+	 * subqueries in them are listed again.
+	 */
+	ss->ps.subPlan = NIL;
+	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
+							 table_slot_callbacks(relation));
+	ExecAssignScanProjectionInfo(ss);
+	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
+	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
+	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
+	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
+	state->ascending = intVal(lsecond(plan->custom_private)) == 0;
+	state->descent_cost = floatVal(lthird(plan->custom_private));
+	state->table_cost = floatVal(lfourth(plan->custom_private));
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	state->context = AllocSetContextCreate(CurrentMemoryContext,
+										   "roaring64 lookup",
+										   ALLOCSET_DEFAULT_SIZES);
+	state->index = index_open(index, exec_rt_fetch(plan->scan.scanrelid,
+												   estate)->rellockmode);
+	state->walk = roaring64_index_beginscan(relation, state->index,
+											estate->es_snapshot, 2);
+	/* ids are read from the index */
+	state->walk->xs_want_itup = true;
+}
+
+static void
+end_table(LookupState *state)
+{
+	if (state->table != NULL)
+		table_endscan(state->table);
+	state->table = NULL;
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	LookupState *state = (LookupState *) node;
+
+	end_table(state);
+	state->begun = false;
+	ExecScanReScan(&node->ss);
+}
+
+static void
+end_scan(CustomScanState *node)
+{
+	LookupState *state = (LookupState *) node;
+
+	end_table(state);
+	if (state->walk != NULL)
+		index_endscan(state->walk);
+	if (state->index != NULL)
+		index_close(state->index, NoLock);
+}
+
+static void
+explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												   (Plan *) plan, ancestors);
+	int64		searches;
+	int64		turns;
+
+	ExplainPropertyText("Index Name",
+						get_rel_name((Oid) intVal(linitial(plan->custom_private))),
+						es);
+	ExplainPropertyText("Index Cond",
+						deparse_expression(lthird(plan->custom_exprs), context,
+										   es->verbose, false), es);
+	if (!es->analyze || node->ss.ps.instrument == NULL)
+		return;
+	/* these are counters that the server adds up over parallel workers */
+	searches = (int64) node->ss.ps.instrument->ntuples2;
+	turns = (int64) node->ss.ps.instrument->nfiltered2;
+	ExplainPropertyInteger("Index Searches", NULL, searches, es);
+	if (turns > 0)
+		ExplainPropertyInteger("Table Scans", NULL, turns, es);
+}
+
+static Node *
+create_state(CustomScan *scan)
+{
+	static const CustomExecMethods methods = {
+		.CustomName = "Roaring64 Lookup",
+		.BeginCustomScan = begin_scan,
+		.ExecCustomScan = exec_lookup,
+		.EndCustomScan = end_scan,
+		.ReScanCustomScan = rescan,
+		.ExplainCustomScan = explain_scan
+	};
+	LookupState *state = (LookupState *) newNode(sizeof(LookupState),
+												 T_CustomScanState);
+
+	state->css.methods = &methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods roaring64_lookup_methods = {
+	.CustomName = "Roaring64 Lookup",
+	.CreateCustomScanState = create_state
+};
+
+/* See lookup.h. */
+void
+roaring64_register_lookup(void)
+{
+	RegisterCustomScanMethods(&roaring64_lookup_methods);
+}

@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * call.c
+ *	  What function an expression calls.
+ *
+ * src/planner/call.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_proc.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
+
+#include "planner/planner.h"
+
+/* See planner.h. */
+PGFunction
+roaring64_c_function(Oid function)
+{
+	FmgrInfo	info;
+
+	if (roaring64_is_builtin(function))
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+/* See planner.h. */
+List *
+roaring64_call(Node *node, Oid *function)
+{
+	if (IsA(node, OpExpr))
+	{
+		set_opfuncid((OpExpr *) node);
+		*function = ((OpExpr *) node)->opfuncid;
+		return ((OpExpr *) node)->args;
+	}
+	if (IsA(node, FuncExpr))
+	{
+		*function = ((FuncExpr *) node)->funcid;
+		return ((FuncExpr *) node)->args;
+	}
+	*function = InvalidOid;
+	return NIL;
+}
+
+/* See planner.h. */
+Oid
+roaring64_sibling(Oid function, const char *name, const Oid *types, int ntypes)
+{
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(types, ntypes)),
+						   ObjectIdGetDatum(get_func_namespace(function)));
+}

@@ -1,0 +1,377 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookuppath.c
+ *	  Paths for "id <@ set" by a scan that suits any set (index/lookup.c).
+ *
+ * The server's own ways through a btree on id are an array of the elements and
+ * the range that they span.  Each is hopeless for some sets, and of a set that
+ * is not known when the plan is made nobody can say which.  So a third way is
+ * offered for every table that has such an index, beside the paths that the
+ * server has made by then.
+ *
+ * The hook is set when the library is loaded, which the first query of a
+ * session does in time: the estimators of the clause are called before paths
+ * are made.
+ *
+ * src/planner/lookuppath.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+#include "utils/index_selfuncs.h"
+
+#include "index/lookup.h"
+#include "planner/planner.h"
+#include "planner/statistics.h"
+#include "type/roaring64.h"
+
+/* Entries of an index that are passed rather than to search again; roughly. */
+#define PASSED_PER_SEARCH	8
+
+/* As core's cost of a page on the way through a btree, in operators. */
+#define PAGE_CPU_MULTIPLIER	50
+
+static set_rel_pathlist_hook_type previous_hook;
+
+/*
+ * Whether a clause looks the first column of an index up in a set that is the
+ * same during a scan.  Of most clauses that is seen at once: every query of a
+ * session that has ever used a set comes here.
+ */
+static bool
+match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
+			 Node **id, Node **set)
+{
+	Oid			function;
+	List	   *args = roaring64_call((Node *) clause->clause, &function);
+	Node	   *looked_up;
+	int			argno;
+
+	if (list_length(args) != 2 || roaring64_is_builtin(function))
+		return false;
+	/* the operand before the function, which may have to be loaded */
+	argno = match_index_to_operand(linitial(args), 0, index) ? 1 :
+		match_index_to_operand(lsecond(args), 0, index) ? 0 : -1;
+	if (argno < 0)
+		return false;
+	looked_up = list_nth(args, argno);
+	if (!roaring64_is_type(getBaseType(exprType(looked_up))) ||
+		roaring64_lookup_argument(function) != argno ||
+		contain_volatile_functions(looked_up) ||
+		bms_is_member(index->rel->relid, pull_varnos(root, looked_up)))
+		return false;
+	*id = list_nth(args, 1 - argno);
+	*set = looked_up;
+	return true;
+}
+
+/* The cost of a lookup as an index scan, so that core's model does the rest. */
+typedef struct LookupCost
+{
+	IndexPath	path;			/* must be first */
+	IndexOptInfo *offered;
+	IndexOptInfo index;			/* the same, with our cost estimate */
+	double		selectivity;	/* of the test */
+	double		searches;
+	double		descent_cost;
+	double		table_cost;		/* of reading the table instead */
+	bool		can_turn;		/* to the table */
+	bool		is_known;		/* the set is */
+	double		cpu_cost;		/* of the index, found by the estimate */
+} LookupCost;
+
+/* amcostestimate for a lookup: see amapi.h. */
+static void
+estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
+				Cost *startup_cost, Cost *total_cost,
+				Selectivity *selectivity, double *correlation, double *pages)
+{
+	LookupCost *cost = (LookupCost *) path;
+	IndexOptInfo *index = path->indexinfo;
+	double		entries = cost->selectivity * index->tuples +
+		cost->searches * PASSED_PER_SEARCH;
+	double		read;
+
+	/* for a scan of all; what we use of it is the correlation */
+	btcostestimate(root, path, loop_count, startup_cost, total_cost,
+				   selectivity, correlation, pages);
+	read = index_pages_fetched((cost->searches +
+								cost->selectivity * index->pages) * loop_count,
+							   index->pages, index->pages, root) / loop_count;
+	/* it walks over all entries if that is cheaper than to search */
+	cost->cpu_cost = Min(cost->searches * cost->descent_cost +
+						 entries * cpu_index_tuple_cost,
+						 cost->descent_cost +
+						 index->tuples * cpu_index_tuple_cost);
+	*startup_cost = cost->descent_cost;
+	*total_cost = cost->cpu_cost + read * random_page_cost;
+	*selectivity = cost->selectivity;
+	*pages = read;
+}
+
+/*
+ * How many searches a lookup takes.  Of sets that differ in size those are
+ * counted in full that it can look up for the price of reading the table.
+ */
+static void
+count_searches(PlannerInfo *root, Node *node, Oid set_type, LookupCost *cost)
+{
+	double		most = cost->table_cost /
+		(cost->descent_cost + ROARING64_PAGE_COST);
+	double		n;
+	r64_set		set;
+
+	cost->is_known = roaring64_constant_set(root, node, set_type, &set);
+	n = cost->is_known ? roaring64_count_runs(&set) :
+		roaring64_expected_cardinality(root, node, set_type, most);
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	cost->searches = Max(Min(n, cost->index.tuples), 1);
+	if (!cost->is_known)
+		cost->selectivity = Min(cost->selectivity,
+								n / Max(cost->index.tuples, 1));
+}
+
+/*
+ * Makes the plan of a lookup.  Its clauses are those of the path's relation,
+ * which may be another one by now than that of the test, a partition.
+ */
+static Plan *
+plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			List *tlist, List *clauses, List *custom_plans)
+{
+	IndexOptInfo *index = linitial(path->custom_private);
+	Node	   *condition = lsecond(path->custom_private);
+	CustomScan *scan = makeNode(CustomScan);
+	RestrictInfo *test = NULL;
+	Node	   *id;
+	Node	   *set;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (!match_lookup(root, index, clause, &id, &set))
+			continue;
+		test = clause;
+		scan->custom_exprs = list_make3(id, set, test->clause);
+		if ((Node *) clause->clause == condition)
+			break;
+	}
+	if (test == NULL)
+		elog(ERROR, "no test of a set is left");
+
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual =
+		extract_actual_clauses(list_delete_ptr(list_copy(clauses), test),
+							   false);
+	scan->scan.scanrelid = rel->relid;
+	scan->flags = path->flags;
+	scan->custom_private = lthird(path->custom_private);
+	scan->methods = &roaring64_lookup_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "Roaring64 Lookup",
+	.PlanCustomPath = plan_lookup
+};
+
+static Node *
+make_cost(double cost)
+{
+	return (Node *) makeFloat(psprintf("%.17e", cost));
+}
+
+/* Offers the planner a lookup whose rows come in some order, or in any. */
+static void
+add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
+				bool descending, List *pathkeys, double loop_count)
+{
+	IndexPath  *path = &cost->path;
+	RelOptInfo *rel = path->path.parent;
+	CustomPath *custom = makeNode(CustomPath);
+	Cost	   *total = &custom->path.total_cost;
+	bool		can_turn = cost->can_turn && pathkeys == NIL;
+
+	cost_index(path, root, loop_count, false);
+	custom->path = path->path;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.pathkeys = pathkeys;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_private =
+		list_make3(cost->offered, test->clause,
+				   list_make4(makeInteger((int) cost->index.indexoid),
+							  makeInteger(descending),
+							  make_cost(cost->descent_cost),
+							  make_cost(can_turn ? cost->table_cost : 1e300)));
+	custom->methods = &path_methods;
+
+	/*
+	 * Random access is charged as if the table were not in memory.  A lookup
+	 * that turns out to be too expensive turns to the table, so it costs no
+	 * more than that, except for work that can be foreseen.  Of a set that is
+	 * not known it is taken to cost half, as it can save nearly all of it.
+	 * If its rows are to come in order it can cost more than that, so it is
+	 * better to sort them, unless few are asked for.
+	 */
+	if (!cost->is_known && pathkeys != NIL)
+		*total = Max(*total, cost->table_cost);
+	else if (can_turn &&
+			 (!cost->is_known ||
+			  cost->cpu_cost + path->path.rows * cpu_tuple_cost <
+			  cost->table_cost))
+		*total = Min(*total, cost->table_cost * (cost->is_known ? 0.9 : 0.5));
+	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
+	add_path(rel, (Path *) custom);
+}
+
+/* Offers the planner lookups by an index for one clause. */
+static void
+add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
+				 Node *set, bool is_join)
+{
+	RelOptInfo *rel = index->rel;
+	Relids		outer = rel->lateral_relids;
+	double		loop_count = 1;
+	LookupCost	cost = {.offered = index,.index = *index};
+
+	if (is_join)
+		outer = bms_del_member(bms_union(outer, test->clause_relids),
+							   rel->relid);
+	cost.index.amcostestimate = estimate_lookup;
+	cost.path.path.type = T_IndexPath;
+	cost.path.path.pathtype = T_IndexScan;
+	cost.path.path.parent = rel;
+	cost.path.path.pathtarget = rel->reltarget;
+	cost.path.path.param_info = get_baserel_parampathinfo(root, rel, outer);
+	cost.path.path.parallel_safe = rel->consider_parallel;
+	cost.path.indexinfo = &cost.index;
+	if (is_join)
+	{
+		if (cost.path.path.param_info == NULL ||
+			!list_member_ptr(cost.path.path.param_info->ppi_clauses, test))
+			return;
+		for (int relid = -1; (relid = bms_next_member(outer, relid)) >= 0;)
+			if (root->simple_rel_array[relid] != NULL)
+				loop_count = Max(loop_count,
+								 root->simple_rel_array[relid]->rows);
+	}
+	cost.selectivity = clauselist_selectivity(root, list_make1(test),
+											  rel->relid, JOIN_INNER, NULL);
+	cost.descent_cost = cpu_operator_cost *
+		(ceil(log2(Max(index->tuples, 2))) +
+		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
+	cost.table_cost = rel->pages * seq_page_cost +
+		rel->tuples * (cpu_tuple_cost + 10 * cpu_operator_cost);
+
+	/*
+	 * An expression can fail for rows that the index has none of, so it is
+	 * never computed for them.
+	 */
+	cost.can_turn = enable_seqscan &&
+		(index->indexprs == NIL || index->indpred == NIL);
+	count_searches(root, set, getBaseType(exprType(set)), &cost);
+
+	add_lookup_path(root, &cost, test, false, NIL, loop_count);
+	for (int descending = 0; descending <= 1; descending++)
+	{
+		List	   *pathkeys;
+
+		pathkeys = build_index_pathkeys(root, index,
+										descending != index->reverse_sort[0] ?
+										BackwardScanDirection : ForwardScanDirection);
+		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
+		if (pathkeys != NIL)
+			add_lookup_path(root, &cost, test, descending, pathkeys,
+							loop_count);
+	}
+}
+
+/* Whether an index has bigints in their usual order as its first column. */
+static bool
+is_index_of_ids(IndexOptInfo *index)
+{
+	return index->relam == BTREE_AM_OID && !index->hypothetical &&
+		(index->indpred == NIL || index->predOK) &&
+		index->opcintype[0] == INT8OID &&
+		get_opcode(get_opfamily_member(index->opfamily[0], INT8OID, INT8OID,
+									   BTLessStrategyNumber)) == F_INT8LT;
+}
+
+/* Offers lookups for all clauses of a list by all indexes of a table. */
+static void
+match_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses, bool is_join)
+{
+	ListCell   *clause_cell;
+	ListCell   *index_cell;
+
+	foreach(clause_cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, clause_cell);
+
+		foreach(index_cell, rel->indexlist)
+		{
+			IndexOptInfo *index = (IndexOptInfo *) lfirst(index_cell);
+			Node	   *id;
+			Node	   *set;
+
+			if (match_lookup(root, index, clause, &id, &set) &&
+				is_index_of_ids(index) && !clause->pseudoconstant &&
+				restriction_is_securely_promotable(clause, rel))
+				add_lookup_paths(root, index, clause, set, is_join);
+		}
+	}
+}
+
+/*
+ * Whether a table can be read in the server's own way.  An extension that
+ * keeps the rows of some tables elsewhere has replaced these paths.
+ */
+static bool
+is_read_by_server(RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		NodeTag		type = ((Path *) lfirst(cell))->pathtype;
+
+		if (type == T_SeqScan || type == T_IndexScan ||
+			type == T_IndexOnlyScan || type == T_BitmapHeapScan)
+			return true;
+	}
+	return false;
+}
+
+/* set_rel_pathlist_hook: offers lookups for a table. */
+static void
+offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
+			  RangeTblEntry *entry)
+{
+	if (previous_hook != NULL)
+		previous_hook(root, rel, relid, entry);
+	if (!enable_indexscan || rel->rtekind != RTE_RELATION || entry->inh ||
+		entry->tablesample != NULL || rel->indexlist == NIL ||
+		!is_read_by_server(rel))
+		return;
+	match_clauses(root, rel, rel->baserestrictinfo, false);
+	match_clauses(root, rel, rel->joininfo, true);
+}
+
+/* See planner.h. */
+void
+roaring64_offer_lookups(void)
+{
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = offer_lookups;
+}

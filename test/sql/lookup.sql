@@ -1,0 +1,290 @@
+--
+-- id <@ set by a btree on id: whatever way a lookup takes through the index,
+-- or from it to the table, it finds the same rows as a look at all of them.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+
+-- ids that come once, often, never, or are NULL; in no order; a column that
+-- is dropped and one that is added later
+CREATE TABLE things (gone int, id bigint, part int, name text);
+ALTER TABLE things DROP COLUMN gone;
+INSERT INTO things
+SELECT CASE WHEN i % 50 > 0 THEN (i - 5000) * 3 + i % 7 END, i % 5, 'n' || i
+FROM (SELECT i FROM generate_series(1, 10000) i ORDER BY hashint4(i)) s;
+INSERT INTO things SELECT id, 9, 'again' FROM things WHERE id BETWEEN 300 AND 600;
+INSERT INTO things VALUES (9223372036854775807, 1, 'last'), (-9223372036854775808, 1, 'first');
+ALTER TABLE things ADD COLUMN late int DEFAULT 3;
+CREATE TABLE shapes (shape text, s roaring64);
+INSERT INTO shapes VALUES ('empty', '{}'::roaring64), ('null', NULL), ('first', '{-9223372036854775808}'),
+	('last', '{9223372036854775807}'), ('ends', '{-9223372036854775808,5,9223372036854775807}'),
+	('absent', '{1000000,2000000,3000000}'),
+	('all', int8range(-50000, 50000)::roaring64 | 9223372036854775807 | (-9223372036854775808)),
+	('long run', int8range(-200, 200000000)::roaring64), ('run', int8range(300, 600)::roaring64),
+	('two runs', int8range(-15000, -14000)::roaring64 | int8range(14000, 15000)),
+	('duplicates', '{300,303,306,600}');
+INSERT INTO shapes
+SELECT 'every ' || n, roaring64_agg(i) FROM unnest('{2,7,40,333,2500}'::int[]) n,
+	LATERAL generate_series(-20000::bigint, 25000, n) i GROUP BY n;
+INSERT INTO shapes
+SELECT 'clusters of ' || n, roaring64_agg(c * 1500 + i) FROM unnest('{3,50,700}'::int[]) n,
+	generate_series(-10, 10) c, LATERAL generate_series(0::bigint, n) i GROUP BY n;
+CREATE INDEX things_id ON things (id);
+ANALYZE things, shapes;
+
+-- the shapes for which a lookup differs from a look at all rows
+CREATE FUNCTION differing(suffix text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	which text;
+	query text;
+	sorted text := CASE WHEN suffix ~ 'ORDER' THEN '' ELSE ' ORDER BY q' END;
+	plan text;
+	expected text;
+	found text;
+BEGIN
+	FOR which IN SELECT shape FROM shapes LOOP
+		query := format('SELECT string_agg(q::text, '' ''%s) FROM (SELECT %s FROM things WHERE id%%s <@ (SELECT s FROM shapes WHERE shape = %L) %s) q',
+			sorted, CASE WHEN suffix ~ 'ORDER' THEN 'id' ELSE '*' END, which, suffix);
+		plan := '';
+		FOR found IN EXECUTE 'EXPLAIN ' || format(query, '') LOOP
+			plan := plan || found;
+		END LOOP;
+		IF plan !~ 'Roaring64 Lookup' OR (suffix ~ 'ORDER' AND plan ~ 'Sort') THEN
+			RETURN NEXT which || ': no lookup: ' || plan;
+		END IF;
+		EXECUTE format(query, '') INTO found;
+		EXECUTE format(query, '+0') INTO expected;
+		IF found IS DISTINCT FROM expected THEN
+			RETURN NEXT which;
+		END IF;
+	END LOOP;
+END $$;
+-- how many of their lookups turn to the table
+CREATE FUNCTION turns() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	which text;
+	line text;
+	n bigint := 0;
+BEGIN
+	FOR which IN SELECT shape FROM shapes LOOP
+		FOR line IN EXECUTE format('EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = %L)', which) LOOP
+			n := n + (line ~ 'Table Scans: 1')::int;
+		END LOOP;
+	END LOOP;
+	RETURN n;
+END $$;
+
+-- in any order, only by the index, and turning to the table early or late
+SET enable_seqscan = off;
+SELECT differing();
+SELECT turns();
+SET enable_seqscan = on;
+SELECT differing();
+SET random_page_cost = 100;
+SELECT differing();
+SELECT turns() > 3 AS some;
+SET random_page_cost = 100000;
+SELECT differing();
+SELECT differing('AND part = 3');
+SELECT turns() > 10 AS most;
+RESET random_page_cost;
+-- in order, up and down, with and without a limit, by several indexes
+SET enable_sort = off;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_indexonlyscan = off;
+SELECT differing(s) FROM unnest('{ORDER BY id,ORDER BY id DESC,ORDER BY id LIMIT 5,ORDER BY id DESC LIMIT 5}'::text[]) s;
+DROP INDEX things_id;
+CREATE INDEX things_id ON things (id DESC, part);
+SELECT differing(s) FROM unnest('{ORDER BY id,ORDER BY id DESC,AND part < 3}'::text[]) s;
+DROP INDEX things_id;
+CREATE INDEX things_id ON things (id) WHERE part < 3;
+SELECT differing('AND part < 3 ORDER BY id DESC');
+RESET enable_sort;
+RESET enable_seqscan;
+RESET enable_indexonlyscan;
+DROP INDEX things_id;
+CREATE INDEX things_id ON things (id);
+CREATE INDEX things_next ON things ((id / 2));
+ANALYZE things;
+-- an expression, also when it turns to the table
+EXPLAIN (COSTS OFF) SELECT name FROM things, shapes WHERE id / 2 <@ s AND shape = 'run';
+SELECT shape, count(*) = sum((id / 2 + 0 <@ s)::int) FROM things, shapes WHERE id / 2 <@ s AND shape ~ 'clusters' GROUP BY shape ORDER BY shape;
+SET random_page_cost = 100000;
+SELECT shape, count(*) = sum((id / 2 + 0 <@ s)::int) FROM things, shapes WHERE id / 2 <@ s AND shape ~ 'clusters' GROUP BY shape ORDER BY shape;
+RESET random_page_cost;
+-- one after another, outer, semi and anti joins
+SELECT shape, n = (SELECT count(*) FROM things WHERE id + 0 <@ s) AS same
+FROM (SELECT shape, s, count(id) AS n FROM shapes LEFT JOIN things ON id <@ s GROUP BY shape, s) q ORDER BY shape;
+SELECT count(*) = (SELECT count(*) FROM shapes, LATERAL (SELECT FROM things WHERE id + 0 <@ s LIMIT 1) t) AS same
+FROM shapes WHERE EXISTS (SELECT FROM things WHERE id <@ s);
+SELECT shape FROM shapes WHERE NOT EXISTS (SELECT FROM things WHERE id <@ s) ORDER BY shape;
+-- two tests, and one arm of an OR
+SELECT count(*) = (SELECT count(*) FROM things WHERE id + 0 <@ '{1,4,7,30,33,36}' OR id + 0 <@ (SELECT s FROM shapes WHERE shape = 'run')) AS same
+FROM things WHERE id <@ '{1,4,7,30,33,36}' OR id <@ (SELECT s FROM shapes WHERE shape = 'run');
+SELECT count(*) = (SELECT count(*) FROM things WHERE id + 0 <@ a.s AND id + 0 <@ b.s) AS same
+FROM shapes a, shapes b, things WHERE id <@ a.s AND id <@ b.s AND a.shape = 'every 7' AND b.shape = 'run' GROUP BY a.s, b.s;
+-- the second column of an index
+CREATE INDEX things_part ON things (part, id);
+SET enable_seqscan = off;
+PREPARE part(roaring64) AS SELECT count(*) FROM things WHERE part = 1 AND id <@ $1;
+SET plan_cache_mode = force_generic_plan;
+DROP INDEX things_id;
+EXPLAIN (COSTS OFF) EXECUTE part('{}');
+EXECUTE part((int8range(-500, 3000)::roaring64 - 301));
+SELECT count(*) FROM things WHERE part = 1 AND id + 0 <@ (int8range(-500, 3000)::roaring64 - 301);
+EXECUTE part('{}');
+RESET enable_seqscan;
+RESET plan_cache_mode;
+RESET enable_bitmapscan;
+CREATE INDEX things_id ON things (id);
+
+DROP INDEX things_part;
+-- the same rows as without the index, by a lookup
+CREATE FUNCTION looked_up(query text, wanted text DEFAULT 'Roaring64 Lookup') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+	found text;
+	expected text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		plan := plan || line;
+	END LOOP;
+	query := format('SELECT string_agg(q::text, '' '' %s) FROM (%s) q',
+		CASE WHEN query ~ 'ORDER' THEN '' ELSE 'ORDER BY q' END, query);
+	EXECUTE query INTO found;
+	EXECUTE replace(query, 'id <@', 'id + 0 <@') INTO expected;
+	RETURN CASE WHEN plan !~ wanted OR plan !~ 'Roaring64 Lookup' THEN plan WHEN found = expected THEN 'same' ELSE found END;
+END $$;
+-- subqueries beside it that see another row each time
+SELECT looked_up($$SELECT shape, t.* FROM shapes, LATERAL (SELECT id, part IN (SELECT o.part FROM things o WHERE o.part <> length(shape) % 5) AS hit
+	FROM things WHERE id <@ s OFFSET 0) t WHERE shape ~ 'clusters'$$, 'SubPlan');
+SELECT looked_up($$SELECT shape, t.* FROM shapes, LATERAL (SELECT id, name FROM things
+	WHERE id <@ s AND part NOT IN (SELECT o.part FROM things o WHERE o.part <> length(shape) % 5) OFFSET 0) t WHERE shape ~ 'clusters'$$, 'SubPlan');
+SELECT looked_up($$SELECT t.* FROM shapes a, things t WHERE t.id <@ (SELECT b.s FROM shapes b WHERE b.shape = 'clusters of ' || length(a.shape) - 10) AND a.shape ~ 'clusters'$$);
+-- as the outer and the inner side of a merge join, with rows that come again
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET enable_sort = off;
+SET enable_seqscan = off;
+SELECT looked_up($$SELECT a.*, b.name FROM things a JOIN things b USING (id) WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run')$$, 'Merge Join');
+SELECT looked_up($$SELECT a.*, b.name FROM things a JOIN (SELECT * FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run')) b USING (id)$$, 'Merge Join');
+RESET enable_hashjoin;
+RESET enable_nestloop;
+-- tables that inherit
+CREATE TABLE more_things (more int) INHERITS (things);
+INSERT INTO more_things SELECT *, 1 FROM things WHERE id % 2 = 0;
+CREATE INDEX ON more_things (id) INCLUDE (name);
+ANALYZE more_things;
+SELECT looked_up($$SELECT id FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'every 40') ORDER BY id DESC$$, 'Merge Append');
+DROP TABLE more_things;
+RESET enable_sort;
+RESET enable_seqscan;
+-- an expression that fails for rows that the index has none of
+CREATE INDEX things_quotient ON things ((1000::bigint / part)) WHERE part <> 0;
+SET random_page_cost = 100000;
+SELECT count(*) FROM things, shapes WHERE 1000::bigint / part <@ s AND part <> 0 AND shape = 'run';
+SELECT count(*) FROM things WHERE part IN (2, 3);
+RESET random_page_cost;
+DROP INDEX things_quotient;
+-- cursors that go back, that outlive their transaction, and whose row is changed
+BEGIN;
+DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT id FROM shapes, things WHERE id <@ s AND shape = 'run';
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+COMMIT;
+FETCH 3 FROM c;
+CLOSE c;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run');
+MOVE 3 IN c;
+FETCH c;
+UPDATE things SET name = name || ' now' WHERE CURRENT OF c RETURNING id;
+FETCH BACKWARD c;
+ROLLBACK;
+-- a kept plan, when the index changes or goes
+SET plan_cache_mode = force_generic_plan;
+PREPARE kept(roaring64) AS SELECT count(*) FROM things WHERE id <@ $1;
+EXECUTE kept('{300,303}');
+REINDEX INDEX things_id;
+EXECUTE kept('{300,303}');
+REINDEX INDEX CONCURRENTLY things_id;
+EXECUTE kept('{300,303}');
+ALTER INDEX things_id RENAME TO things_other;
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+DROP INDEX CONCURRENTLY things_other;
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+EXECUTE kept('{300,303}');
+CREATE INDEX things_id ON things (id);
+EXPLAIN (COSTS OFF) EXECUTE kept('{}');
+RESET plan_cache_mode;
+
+-- a set that no array could hold, and that is not known to the plan
+PREPARE generic(roaring64) AS SELECT count(*) FROM things WHERE id <@ $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE generic(int8range(0, 2000000000)::roaring64);
+RESET plan_cache_mode;
+-- rows that the scan itself changes are found once
+UPDATE things SET id = id + 1 WHERE id <@ (SELECT s FROM shapes WHERE shape = 'long run');
+SELECT count(*), sum(id) FROM things WHERE name <> 'last';
+DELETE FROM things WHERE id <@ (SELECT s | 9223372036854775807 FROM shapes WHERE shape = 'every 2');
+SELECT count(*) FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'every 2');
+-- in a worker
+SELECT count(*) FROM (SELECT set_config(name, 'on', false) FROM pg_settings
+	WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) s;
+SELECT count(*) = (SELECT count(*) FROM things WHERE id + 0 <@ s) AS same
+FROM things, shapes WHERE id <@ s AND shape = 'every 7' GROUP BY s;
+SELECT count(*) FROM (SELECT set_config(name, 'off', false) FROM pg_settings
+	WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) s;
+
+-- not where it would see rows before a condition that is to hide them, and not
+-- of a sample
+SET plan_cache_mode = force_generic_plan;
+CREATE ROLE regress_roaring64_reader;
+GRANT SELECT ON things TO regress_roaring64_reader;
+ALTER TABLE things ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON things USING (part < 3);
+SET ROLE regress_roaring64_reader;
+PREPARE hidden(roaring64) AS SELECT id FROM things WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE hidden('{}');
+DEALLOCATE hidden;
+RESET ROLE;
+DROP POLICY few ON things;
+ALTER TABLE things DISABLE ROW LEVEL SECURITY;
+REVOKE ALL ON things FROM regress_roaring64_reader;
+DROP ROLE regress_roaring64_reader;
+PREPARE sampled(roaring64) AS SELECT id FROM things TABLESAMPLE SYSTEM (50) WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE sampled('{}');
+-- the first query of a session, before anything of ours was called
+\c
+EXPLAIN (COSTS OFF) SELECT id FROM shapes JOIN things ON id <@ s WHERE shape = 'run';
+\c
+SET plan_cache_mode = force_generic_plan;
+PREPARE first(roaring64) AS SELECT id FROM things WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE first('{}');
+RESET plan_cache_mode;
+
+-- partitions, joined one by one
+SET enable_partitionwise_join = on;
+CREATE TABLE a (id bigint, s roaring64) PARTITION BY RANGE (id);
+CREATE TABLE a1 PARTITION OF a FOR VALUES FROM (0) TO (5000);
+CREATE TABLE a2 PARTITION OF a FOR VALUES FROM (5000) TO (10000);
+CREATE TABLE b (id bigint, member bigint) PARTITION BY RANGE (id);
+CREATE TABLE b1 PARTITION OF b FOR VALUES FROM (0) TO (5000);
+CREATE TABLE b2 PARTITION OF b FOR VALUES FROM (5000) TO (10000);
+INSERT INTO a SELECT i * 507, ARRAY[7 * i % 100 + i % 2, 50]::roaring64 FROM generate_series(0, 19) i;
+INSERT INTO b SELECT i, i % 100 FROM generate_series(0, 9999) i;
+CREATE INDEX ON b (member);
+ANALYZE a, b;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_seqscan = off;
+SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member <@ a.s;
+RESET enable_seqscan;
+SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member + 0 <@ a.s;
+DROP TABLE a, b, things, shapes;
+DROP FUNCTION differing, turns, looked_up;
