@@ -20,7 +20,8 @@ COMMENT ON FUNCTION roaring64_cardinality_range(roaring64, int8range) IS
 CREATE FUNCTION roaring64_is_empty(roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_is_empty'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1
+SUPPORT roaring64_test_support;
 COMMENT ON FUNCTION roaring64_is_empty(roaring64) IS
 'is the set empty?';
 

@@ -43,27 +43,37 @@
 /* A set that has one of so many integers of its span is taken for a range. */
 #define MAX_SPARSENESS	4
 
-/* The elements as an array. */
-static Datum
-make_keys(r64_set *set)
+/*
+ * A call of the function of some name that is beside ours, or its result if
+ * the set is known; NULL if there is no such function.
+ */
+static Node *
+call_sibling(SupportRequestIndexCondition *request, const char *name,
+			 Oid result_type, Node *set)
 {
-	uint64		n = r64_cardinality(set);
-	ArrayType  *array = roaring64_make_array(n);
+	Oid			set_type = getBaseType(exprType(set));
+	Oid			function = roaring64_sibling(request->funcid, name,
+											 &set_type, 1);
+	FuncExpr   *call;
 
-	n = r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
-				 ROARING64_ARRAY_DATA(array), n);
-	return roaring64_array_datum(array, (int) n);
+	if (!OidIsValid(function))
+		return NULL;
+	call = makeFuncExpr(function, result_type, list_make1(copyObject(set)),
+						InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return eval_const_expressions(request->root, (Node *) call);
 }
 
-/* id = ANY (array) */
+/* id = ANY (elements) */
 static List *
-any_of_array(Oid opfamily, Node *id, Node *array)
+any_of_elements(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
 	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
+	Node	   *array = call_sibling(request, "roaring64_to_array",
+									 INT8ARRAYOID, set);
 
-	test->opno = get_opfamily_member(opfamily, INT8OID, INT8OID,
+	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 									 BTEqualStrategyNumber);
-	if (!OidIsValid(test->opno))
+	if (array == NULL || !OidIsValid(test->opno))
 		return NIL;
 	test->opfuncid = get_opcode(test->opno);
 	test->useOr = true;
@@ -72,93 +82,38 @@ any_of_array(Oid opfamily, Node *id, Node *array)
 	return list_make1(test);
 }
 
-/* id op bound, by the operator's number in the operator family */
-static Expr *
-compare_with(Oid opfamily, StrategyNumber strategy, Node *id, Node *bound)
-{
-	Oid			operator = get_opfamily_member(opfamily, INT8OID, INT8OID,
-											   strategy);
-
-	if (!OidIsValid(operator))
-		return NULL;
-	return make_opclause(operator, BOOLOID, false, (Expr *) id,
-						 (Expr *) bound, InvalidOid, InvalidOid);
-}
-
-/* id >= lo AND id <= hi */
+/* id >= smallest AND id <= largest; of an empty set these are NULL */
 static List *
-between_bounds(Oid opfamily, Node *id, Node *lo, Node *hi)
+within_span(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
-	Expr	   *above = compare_with(opfamily, BTGreaterEqualStrategyNumber,
-									 id, lo);
-	Expr	   *below = compare_with(opfamily, BTLessEqualStrategyNumber,
-									 copyObject(id), hi);
-
-	if (above == NULL || below == NULL)
-		return NIL;
-	return list_make2(above, below);
-}
-
-static Node *
-make_integer(int64 value)
-{
-	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-							  Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
-/* The condition for a set that is known. */
-static List *
-constant_condition(SupportRequestIndexCondition *request, Node *id,
-				   r64_set *set)
-{
-	double		n = (double) r64_cardinality(set);
-	bool		is_btree = request->index->relam == BTREE_AM_OID;
-	int64		lo;
-	int64		hi;
-
-	if (r64_min(set, &lo) && r64_max(set, &hi))
+	static const struct
 	{
-		double		width = roaring64_width(lo, hi);
+		StrategyNumber strategy;
+		const char *name;
+	}			bounds[] =
+	{
+		{BTGreaterEqualStrategyNumber, "roaring64_min"},
+		{BTLessEqualStrategyNumber, "roaring64_max"}
+	};
+	List	   *condition = NIL;
 
-		if (!is_btree || n > MAX_KEYS || (n > 1 && width <= n * MAX_SPARSENESS))
-		{
-			request->lossy = width > n;
-			return between_bounds(request->opfamily, id,
-								  make_integer(lo), make_integer(hi));
-		}
+	for (int i = 0; i < lengthof(bounds); i++)
+	{
+		Oid			operator = get_opfamily_member(request->opfamily, INT8OID,
+												   INT8OID,
+												   bounds[i].strategy);
+		Node	   *bound = call_sibling(request, bounds[i].name, INT8OID,
+										 set);
+
+		if (bound == NULL || !OidIsValid(operator))
+			return NIL;
+		condition = lappend(condition,
+							make_opclause(operator, BOOLOID, false,
+										  (Expr *) copyObject(id),
+										  (Expr *) bound,
+										  InvalidOid, InvalidOid));
 	}
-	else if (!is_btree)
-		return NIL;
-	request->lossy = false;
-	return any_of_array(request->opfamily, id,
-						(Node *) makeConst(INT8ARRAYOID, -1, InvalidOid, -1,
-										   make_keys(set), false, false));
-}
-
-/* roaring64_min or roaring64_max of a set; NULL if there is no such function */
-static Node *
-call_of_bound(Oid sibling, const char *name, Node *set, Oid set_type)
-{
-	Oid			function = roaring64_sibling(sibling, name, &set_type, 1);
-
-	return OidIsValid(function) ?
-		(Node *) makeFuncExpr(function, INT8OID, list_make1(set),
-							  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL) :
-		NULL;
-}
-
-/* The condition for a set that is not known before execution. */
-static List *
-variable_condition(SupportRequestIndexCondition *request, Node *id,
-				   Node *set, Oid set_type)
-{
-	Node	   *lo = call_of_bound(request->funcid, "roaring64_min",
-								   set, set_type);
-	Node	   *hi = call_of_bound(request->funcid, "roaring64_max",
-								   copyObject(set), set_type);
-
-	return lo == NULL || hi == NULL ? NIL :
-		between_bounds(request->opfamily, id, lo, hi);
+	return condition;
 }
 
 /* See planner.h. */
@@ -171,26 +126,44 @@ roaring64_lookup_argument(Oid function)
 		called == roaring64_element_contained ? 1 : -1;
 }
 
+/* Whether an expression is the same for all rows of the index's table. */
+static bool
+is_same_for_all(SupportRequestIndexCondition *request, Node *node)
+{
+	return !contain_volatile_functions(node) &&
+		!bms_is_member(request->index->rel->relid,
+					   pull_varnos(request->root, node));
+}
+
 /* The condition for "id <@ set" and an index on id. */
 static List *
-lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set,
-				 Oid set_type)
+lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
-	IndexOptInfo *index = request->index;
-	r64_set		constant;
+	bool		is_btree = request->index->relam == BTREE_AM_OID;
+	r64_set		known;
 
-	/* what is looked up must be the same during a scan */
-	if (contain_volatile_functions(set) ||
-		bms_is_member(index->rel->relid, pull_varnos(request->root, set)))
+	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
-	if (index->relam != BTREE_AM_OID && index->relam != BRIN_AM_OID)
-		return NIL;
-	if (roaring64_constant_set(NULL, set, set_type, &constant))
-		return constant_condition(request, id, &constant);
-	/* of its span nothing is known, so it is hardly worth a whole index */
-	if (index->relam == BTREE_AM_OID && request->indexcol == 0)
-		return NIL;
-	return variable_condition(request, id, set, set_type);
+	if (roaring64_constant_set(NULL, set, &known))
+	{
+		double		n = (double) r64_cardinality(&known);
+		double		width = 0;
+		int64		lo;
+		int64		hi;
+
+		if (r64_min(&known, &lo) && r64_max(&known, &hi))
+			width = roaring64_width(lo, hi);
+		request->lossy = width > n;
+		if (is_btree && n <= MAX_KEYS &&
+			(n <= 1 || width > n * MAX_SPARSENESS))
+		{
+			request->lossy = false;
+			return any_of_elements(request, id, set);
+		}
+	}
+	else if (is_btree && request->indexcol == 0)
+		return NIL;				/* a span of which nothing is known */
+	return within_span(request, id, set);
 }
 
 /*
@@ -205,10 +178,6 @@ operator_condition(SupportRequestIndexCondition *request, List *args)
 	Oid			left = getBaseType(exprType(indexed));
 	Oid			right = getBaseType(exprType(other));
 
-	if (contain_volatile_functions(other) ||
-		bms_is_member(request->index->rel->relid,
-					  pull_varnos(request->root, other)))
-		return NIL;
 	for (int strategy = 1; strategy <= GIN_EQUAL; strategy++)
 	{
 		Oid			operator = get_opfamily_member(request->opfamily,
@@ -235,16 +204,13 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 	List	   *args = roaring64_call(request->node, &function);
 	int			argno = roaring64_lookup_argument(request->funcid);
 
-	if (list_length(args) != 2)
+	if (list_length(args) != 2 ||
+		!is_same_for_all(request, list_nth(args, 1 - request->indexarg)))
 		return NIL;
 	if (argno >= 0 && request->indexarg == 1 - argno &&
 		request->index->opcintype[request->indexcol] == INT8OID)
-	{
-		Node	   *set = list_nth(args, argno);
-
-		return lookup_condition(request, list_nth(args, 1 - argno), set,
-								getBaseType(exprType(set)));
-	}
+		return lookup_condition(request, list_nth(args, 1 - argno),
+								list_nth(args, argno));
 	return IsA(request->node, FuncExpr) ?
 		operator_condition(request, args) : NIL;
 }

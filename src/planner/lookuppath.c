@@ -121,16 +121,16 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
  * counted in full that it can look up for the price of reading the table.
  */
 static void
-count_searches(PlannerInfo *root, Node *node, Oid set_type, LookupCost *cost)
+count_searches(PlannerInfo *root, Node *node, LookupCost *cost)
 {
 	double		most = cost->table_cost /
 		(cost->descent_cost + ROARING64_PAGE_COST);
 	double		n;
 	r64_set		set;
 
-	cost->is_known = roaring64_constant_set(root, node, set_type, &set);
+	cost->is_known = roaring64_constant_set(root, node, &set);
 	n = cost->is_known ? roaring64_count_runs(&set) :
-		roaring64_expected_cardinality(root, node, set_type, most);
+		roaring64_expected_cardinality(root, node, most);
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
 	cost->searches = Max(Min(n, cost->index.tuples), 1);
@@ -280,7 +280,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	 */
 	cost.can_turn = enable_seqscan &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, set, getBaseType(exprType(set)), &cost);
+	count_searches(root, set, &cost);
 
 	add_lookup_path(root, &cost, test, false, NIL, loop_count);
 	for (int descending = 0; descending <= 1; descending++)

@@ -25,6 +25,9 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
+/* Most common sets of a column to join with those of another one. */
+#define MAX_COMMON_SETS		32
+
 typedef enum TestKind
 {
 	TEST_CONTAINS,
@@ -38,8 +41,13 @@ typedef struct Test
 	Oid			left;			/* types of the arguments */
 	Oid			right;
 	Oid			function;
-	Oid			set;			/* that of left and right which is a set's */
 } Test;
+
+static bool
+is_of_sets(Oid type)
+{
+	return type != INT8OID && type != INT8RANGEOID;
+}
 
 /* What a function tests; false if it is none of ours. */
 static bool
@@ -74,7 +82,6 @@ describe_test(Oid function, List *args, Test *test)
 	test->function = function;
 	test->left = getBaseType(exprType(linitial(args)));
 	test->right = getBaseType(exprType(lsecond(args)));
-	test->set = roaring64_is_type(test->left) ? test->left : test->right;
 	return true;
 }
 
@@ -99,31 +106,6 @@ default_selectivity(const Test *test)
 		: ROARING64_CONTAIN_SHARE;
 }
 
-/*
- * A constant of one of the three types as a probe; false if it is no constant.
- * set has room for the set, if it is one.
- */
-static bool
-make_probe(PlannerInfo *root, Node *node, Oid type, r64_set *set, Probe *probe)
-{
-	Const	   *constant = (Const *) node;
-
-	if (type != INT8OID && type != INT8RANGEOID)
-	{
-		*probe = (Probe) {.set = set};
-		return roaring64_constant_set(root, node, type, set);
-	}
-	if (!IsA(node, Const) || constant->constisnull ||
-		getBaseType(constant->consttype) != type)
-		return false;
-	probe->set = NULL;
-	if (type == INT8OID)
-		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
-	else
-		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
-	return true;
-}
-
 /* A column of sets against something whose value is not known. */
 static double
 set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
@@ -136,7 +118,7 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 		return default_selectivity(test);
 	if (test->right == INT8OID)
 		return frequency;
-	n = roaring64_expected_cardinality(root, other, test->set, HUGE_VAL);
+	n = roaring64_expected_cardinality(root, other, HUGE_VAL);
 	if (n < 0)
 		return default_selectivity(test);
 	switch (test->kind)
@@ -152,18 +134,32 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 								  n / roaring64_distinct_elements(stats), n);
 }
 
-/* A column of sets, on the left, against something. */
+/*
+ * A column of sets, on the left, against something.  Of the most common sets it
+ * is known, and the others are judged by their elements.
+ */
 static double
 set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
-				Node *other)
+				Node *other, bool varonleft)
 {
 	SetStats	stats;
 	r64_set		set;
 	Probe		probe;
 	double		share;
+	double		known = 0;
+	double		common = 0;
 
+	if (IsA(other, Const))
+	{
+		FmgrInfo	function;
+
+		fmgr_info(test->function, &function);
+		known = mcv_selectivity(vardata, &function, InvalidOid,
+								((Const *) other)->constvalue, varonleft,
+								&common);
+	}
 	roaring64_load_stats(vardata, test->function, &stats);
-	if (!make_probe(root, other, test->right, &set, &probe))
+	if (!roaring64_make_probe(root, other, &set, &probe))
 		share = set_against_unknown(root, test, other, &stats);
 	else if (test->kind == TEST_OVERLAPS)
 		share = roaring64_share_overlapping(&stats, &probe);
@@ -171,9 +167,9 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 		share = roaring64_share_containing(&stats, &probe);
 	else
 		share = roaring64_share_contained(&stats, &probe);
-	share *= stats.nonnull;
+	share *= Max(stats.nonnull - common, 0);
 	roaring64_free_stats(&stats);
-	return share;
+	return known + share;
 }
 
 /* How many different values a column of bigint has: all, if not analyzed. */
@@ -320,12 +316,10 @@ look_through_cast(PlannerInfo *root, VariableStatData *vardata)
 
 /* The share of the values of a column that are in a set that is not known. */
 static double
-share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set,
-				Oid set_type)
+share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
 {
 	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_cardinality(root, set, set_type,
-												   distinct);
+	double		n = roaring64_expected_cardinality(root, set, distinct);
 
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
@@ -340,10 +334,10 @@ element_selectivity(PlannerInfo *root, const Test *test,
 	r64_set		set;
 
 	look_through_cast(root, vardata);
-	if (roaring64_constant_set(root, other, test->set, &set))
+	if (roaring64_constant_set(root, other, &set))
 		return share_in_set(vardata, test->function, &set);
 	return (1 - null_fraction(vardata)) *
-		share_looked_up(root, vardata, other, test->set);
+		share_looked_up(root, vardata, other);
 }
 
 /* The estimator for a restriction, by function. */
@@ -367,8 +361,9 @@ restriction_selectivity(PlannerInfo *root, Oid function, List *args,
 
 	if (IsA(other, Const) && ((Const *) other)->constisnull)
 		selectivity = 0;		/* all of our tests are strict */
-	else if (test.left == test.set)
-		selectivity = set_selectivity(root, &test, &vardata, other);
+	else if (is_of_sets(test.left))
+		selectivity = set_selectivity(root, &test, &vardata, other,
+									  varonleft);
 	else if (test.left == INT8OID)
 		selectivity = element_selectivity(root, &test, &vardata, other);
 	else
@@ -415,6 +410,39 @@ expected_common(const SetStats *a, const SetStats *b)
 	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
 }
 
+/*
+ * The share of all pairs of rows of two columns in which both sets are among
+ * the most common ones and pass a test; in *common, of those that may not pass.
+ */
+static double
+common_pairs(const Test *test, VariableStatData *left,
+			 VariableStatData *right, double *common)
+{
+	AttStatsSlot slot;
+	FmgrInfo	function;
+	double		passing = 0;
+
+	*common = 0;
+	if (!HeapTupleIsValid(right->statsTuple) ||
+		!statistic_proc_security_check(right, test->function) ||
+		!get_attstatsslot(&slot, right->statsTuple, STATISTIC_KIND_MCV,
+						  InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return 0;
+	fmgr_info(test->function, &function);
+	for (int i = 0; i < Min(slot.nvalues, MAX_COMMON_SETS); i++)
+	{
+		double		sum;
+
+		passing += slot.numbers[i] *
+			mcv_selectivity(left, &function, InvalidOid, slot.values[i], true,
+							&sum);
+		*common += slot.numbers[i] * sum;
+	}
+	free_attstatsslot(&slot);
+	return passing;
+}
+
 /* Two columns of sets. */
 static double
 sets_join_selectivity(const Test *test, VariableStatData *left,
@@ -424,6 +452,8 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 	SetStats	b;
 	double		common;
 	double		selectivity;
+	double		known;
+	double		known_pairs;
 
 	roaring64_load_stats(left, test->function, &a);
 	roaring64_load_stats(right, test->function, &b);
@@ -440,10 +470,11 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 											 common / Max(inner->average, 1e-10),
 											 HUGE_VAL);
 	}
-	selectivity *= a.nonnull * b.nonnull;
+	known = common_pairs(test, left, right, &known_pairs);
+	selectivity *= Max(a.nonnull * b.nonnull - known_pairs, 0);
 	roaring64_free_stats(&a);
 	roaring64_free_stats(&b);
-	return selectivity;
+	return known + selectivity;
 }
 
 /* A column of sets and one of bigint. */
@@ -453,7 +484,7 @@ element_join_selectivity(PlannerInfo *root, const Test *test,
 {
 	look_through_cast(root, element);
 	return (1 - null_fraction(set)) * (1 - null_fraction(element)) *
-		share_looked_up(root, element, set->var, test->set);
+		share_looked_up(root, element, set->var);
 }
 
 /* The estimator for a join, by function. */
@@ -470,7 +501,7 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	if (!describe_test(function, args, &test) || sjinfo == NULL)
 		return ROARING64_CONTAIN_SHARE;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
-	if (test.left == test.set && test.right == test.set)
+	if (is_of_sets(test.left) && is_of_sets(test.right))
 		selectivity = sets_join_selectivity(&test, &left, &right);
 	else if (test.left == INT8OID)
 		selectivity = element_join_selectivity(root, &test, &right, &left);
@@ -496,7 +527,8 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 /*
  * roaring64_test_support(internal) returns internal: for the functions behind
  * the operators that test sets, what those have by operator classes and, if
- * they are @>, <@ and &&, by the estimators below.
+ * they are @>, <@ and &&, by the estimators below; and an estimate of
+ * roaring64_is_empty.
  */
 PG_FUNCTION_INFO_V1(roaring64_test_support);
 Datum
@@ -511,6 +543,12 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
 	request = (SupportRequestSelectivity *) node;
+	if (roaring64_c_function(request->funcid) == roaring64_is_empty)
+	{
+		request->selectivity = roaring64_share_empty(request->root,
+													 linitial(request->args));
+		PG_RETURN_POINTER(request);
+	}
 	if (!describe_test(request->funcid, request->args, &test))
 		PG_RETURN_POINTER(NULL);
 	if (request->is_join)

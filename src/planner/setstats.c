@@ -30,6 +30,7 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 
+#include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
@@ -355,84 +356,163 @@ reduce(PlannerInfo *root, Node *node)
 {
 	if (root != NULL && !IsA(node, Const))
 		node = estimate_expression_value(root, node);
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
+		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
+			(Node *) ((PlaceHolderVar *) node)->phexpr;
 	return node;
 }
 
 /* See statistics.h. */
 bool
-roaring64_constant_set(PlannerInfo *root, Node *node, Oid set_type,
-					   r64_set *set)
+roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
+					 Probe *probe)
 {
-	Const	   *constant;
+	Const	   *constant = (Const *) reduce(root, node);
+	Oid			type;
 
-	node = reduce(root, node);
-	if (!IsA(node, Const))
+	*probe = (Probe) {.set = set};
+	if (!IsA(constant, Const) || constant->constisnull)
 		return false;
-	constant = (Const *) node;
-	if (constant->constisnull ||
-		getBaseType(constant->consttype) != set_type ||
-		!roaring64_is_type(set_type))
+	type = getBaseType(constant->consttype);
+	if (roaring64_is_type(type))
+		*set = DatumGetRoaring64(constant->constvalue);
+	else if (type == INT8RANGEOID)
+		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
+	else if (type == INT8OID)
+		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
+	else
 		return false;
-	*set = DatumGetRoaring64(constant->constvalue);
+	if (!roaring64_is_type(type))
+		probe->set = NULL;
 	return true;
 }
 
+/* See statistics.h. */
+bool
+roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
+{
+	Probe		probe;
+
+	return roaring64_make_probe(root, node, set, &probe) && probe.set != NULL;
+}
+
 /*
- * Whether the planner knows the relation of a variable.  examine_variable
- * insists on it, but support functions are also asked about expressions that
- * are above all relations.
+ * Reads the statistics of an expression that is a column of a relation that the
+ * planner knows.  examine_variable insists on that, but support functions are
+ * also asked about expressions that are above all relations.
  */
 static bool
-is_known_variable(PlannerInfo *root, Node *node)
+load_column_stats(PlannerInfo *root, Node *node, SetStats *stats)
 {
 	Var		   *var = (Var *) node;
+	VariableStatData vardata;
 
-	return root != NULL && IsA(node, Var) && var->varlevelsup == 0 &&
-		root->simple_rel_array != NULL &&
-		var->varno > 0 && var->varno < root->simple_rel_array_size &&
-		root->simple_rel_array[var->varno] != NULL;
+	if (root == NULL || !IsA(node, Var) || var->varlevelsup != 0 ||
+		root->simple_rel_array == NULL ||
+		var->varno <= 0 || var->varno >= root->simple_rel_array_size ||
+		root->simple_rel_array[var->varno] == NULL)
+		return false;
+	examine_variable(root, node, 0, &vardata);
+	roaring64_load_stats(&vardata, InvalidOid, stats);
+	ReleaseVariableStats(vardata);
+	return true;
 }
 
 /* See statistics.h. */
 double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node, Oid set_type,
-							   double most)
+roaring64_share_empty(PlannerInfo *root, Node *node)
+{
+	SetStats	stats = {0};
+
+	if (!load_column_stats(root, reduce(root, node), &stats))
+		return ROARING64_CONTAIN_SHARE;
+	stats.nonnull *= roaring64_share_within(&stats, 0, 0);
+	roaring64_free_stats(&stats);
+	return stats.nonnull;
+}
+
+/* The elements of a row's set on average, but no more than most of each. */
+static double
+average_up_to(const SetStats *stats, double most)
+{
+	int			bounds = stats->dechist.nnumbers - 1;
+	double		sum = 0;
+
+	if (bounds < 1 || stats->dechist.numbers[bounds - 1] <= most)
+		return stats->average;
+	for (int i = 0; i < bounds; i++)
+		sum += Min(stats->dechist.numbers[i], most);
+	return sum / bounds;
+}
+
+/* See statistics.h. */
+double
+roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 {
 	r64_set		set;
-	double		average = -1;
+	Probe		probe;
+	SetStats	stats;
+	double		hits = -1;
 
-	if (roaring64_constant_set(root, node, set_type, &set))
-		return Min((double) r64_cardinality(&set), most);
-	node = reduce(root, node);
-	while (IsA(node, PlaceHolderVar))
-		node = (Node *) ((PlaceHolderVar *) node)->phexpr;
-	if (is_known_variable(root, node))
+	if (!roaring64_make_probe(root, part, &set, &probe))
+		return roaring64_expected_cardinality(root, node, HUGE_VAL);
+	if (probe.set == NULL && roaring64_constant_set(root, node, &set))
+		return (double) r64_count_range(&set, probe.lo, probe.hi);
+	if (load_column_stats(root, reduce(root, node), &stats))
 	{
-		VariableStatData vardata;
-		AttStatsSlot slot;
-
-		/* an average gives nothing away, so anyone may see it */
-		examine_variable(root, node, 0, &vardata);
-		if (HeapTupleIsValid(vardata.statsTuple) &&
-			get_attstatsslot(&slot, vardata.statsTuple,
-							 STATISTIC_KIND_DECHIST, InvalidOid,
-							 ATTSTATSSLOT_NUMBERS))
-		{
-			int			bounds = slot.nnumbers - 1;
-
-			if (bounds > 0 && slot.numbers[bounds - 1] > most)
-			{
-				average = 0;
-				for (int i = 0; i < bounds; i++)
-					average += Min(slot.numbers[i], most) / bounds;
-			}
-			else if (bounds >= 0)
-				average = slot.numbers[bounds];
-			free_attstatsslot(&slot);
-		}
-		ReleaseVariableStats(vardata);
+		if (has_elements(&stats))
+			hits = make_tally(&stats, &probe).hits;
+		roaring64_free_stats(&stats);
 	}
+	return hits >= 0 ? hits :
+		roaring64_expected_cardinality(root, node, probe_size(&probe));
+}
+
+/*
+ * How many elements the result of a set operation has, as if the operands had
+ * none in common unless that is what it asks for; -1 if unknown.
+ */
+static double
+operation_cardinality(PlannerInfo *root, Node *node, double most)
+{
+	Oid			function;
+	List	   *args = roaring64_call(node, &function);
+	PGFunction	called = roaring64_c_function(function);
+	double		left = -1;
+	double		right = -1;
+
+	if (list_length(args) != 2)
+		return -1;
+	if (called == roaring64_and || called == roaring64_and_range)
+	{
+		left = roaring64_expected_within(root, linitial(args), lsecond(args));
+		if (called == roaring64_and)
+			right = roaring64_expected_within(root, lsecond(args),
+											  linitial(args));
+		return left < 0 ? right : right < 0 ? left : Min(left, right);
+	}
+	left = roaring64_expected_cardinality(root, linitial(args), most);
+	if (called == roaring64_andnot || called == roaring64_andnot_range)
+		return left;
+	if (called == roaring64_or || called == roaring64_xor)
+		right = roaring64_expected_cardinality(root, lsecond(args), most);
+	return left < 0 || right < 0 ? -1 : Min(left + right, most);
+}
+
+/* See statistics.h. */
+double
+roaring64_expected_cardinality(PlannerInfo *root, Node *node, double most)
+{
+	SetStats	stats;
+	r64_set		set;
+	double		average;
+
+	node = reduce(root, node);
+	if (roaring64_constant_set(root, node, &set))
+		return Min((double) r64_cardinality(&set), most);
+	if (!load_column_stats(root, node, &stats))
+		return operation_cardinality(root, node, most);
+	average = average_up_to(&stats, most);
+	roaring64_free_stats(&stats);
 	return average;
 }

@@ -62,46 +62,36 @@ roaring64_count_runs(r64_set *set)
 
 /*
  * How many rows a function gives that has a set as its first argument; -1 if
- * unknown.  second is its second argument, if that is a constant, or NULL.
+ * unknown.  second is its second argument, or NULL.
  */
 static double
-count_rows(PlannerInfo *root, PGFunction called, Node *node, Const *second)
+count_rows(PlannerInfo *root, PGFunction called, Node *node, Node *second)
 {
-	Oid			type = getBaseType(exprType(node));
 	r64_set		set;
-	bool		is_known = roaring64_constant_set(root, node, type, &set);
-	double		n = is_known ? (double) r64_cardinality(&set) :
-		roaring64_expected_cardinality(root, node, type, HUGE_VAL);
-	int64		lo;
-	int64		hi;
+	bool		is_known = roaring64_constant_set(root, node, &set);
+	int64		lo = PG_INT64_MIN;
+	int64		hi = PG_INT64_MAX;
+	int			number;
 
-	if (called == roaring64_elements)
-		return n;
-	if (called == roaring64_ranges)
-		return is_known ? roaring64_count_runs(&set) : n;
-	if (second == NULL || second->constisnull)
-		return -1;
 	if (called == roaring64_elements_range)
-	{
-		if (!roaring64_datum_bounds(second->constvalue, &lo, &hi))
-			return 0;
-		return is_known ? (double) r64_count_range(&set, lo, hi) :
-			Min(n, roaring64_width(lo, hi));
-	}
+		return roaring64_expected_within(root, node, second);
+	if (called == roaring64_elements ||
+		(called == roaring64_ranges && !is_known))
+		return roaring64_expected_cardinality(root, node, HUGE_VAL);
+	if (called == roaring64_ranges)
+		return roaring64_count_runs(&set);
+	if (second == NULL || !IsA(second, Const) ||
+		((Const *) second)->constisnull)
+		return -1;
+	number = DatumGetInt32(((Const *) second)->constvalue);
+	/* it fails with other numbers when it is executed */
 	if (called == roaring64_split)
-	{
-		int			bits = DatumGetInt32(second->constvalue);
-
-		/* it fails with other numbers when it is executed */
-		return is_known && bits >= 0 && bits <= 63 ?
-			count_pieces(&set, bits) : -1;
-	}
+		return is_known && number >= 0 && number <= 63 ?
+			count_pieces(&set, number) : -1;
 	/* roaring64_histogram */
-	if (!is_known)
-		lo = PG_INT64_MIN, hi = PG_INT64_MAX;
-	else if (!r64_min(&set, &lo) || !r64_max(&set, &hi))
+	if (is_known && (!r64_min(&set, &lo) || !r64_max(&set, &hi)))
 		return 0;
-	return Min(DatumGetInt32(second->constvalue), roaring64_width(lo, hi));
+	return Min(number, roaring64_width(lo, hi));
 }
 
 /*
@@ -123,8 +113,6 @@ roaring64_rows_support(PG_FUNCTION_ARGS)
 		second = estimate_expression_value(request->root, lsecond(args));
 	request->rows = count_rows(request->root,
 							   roaring64_c_function(request->funcid),
-							   linitial(args),
-							   second != NULL && IsA(second, Const) ?
-							   (Const *) second : NULL);
+							   linitial(args), second);
 	PG_RETURN_POINTER(request->rows < 0 ? NULL : request);
 }

@@ -105,18 +105,32 @@ extern double roaring64_distinct_elements(const SetStats *stats);
 extern double roaring64_average_frequency(const SetStats *stats);
 
 /*
- * setstats.c: whether an expression is a constant of type set_type, then in
- * *set, for as long as the current memory context is.  root may be NULL.
+ * setstats.c: whether an expression is a constant that a column can be tested
+ * with; set is room for it if it is a set.  All is good for as long as the
+ * current memory context is.  root may be NULL.
  */
+extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
+								 Probe *probe);
+
+/* setstats.c: the same of sets only. */
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
-								   Oid set_type, r64_set *set);
+								   r64_set *set);
+
+/* setstats.c: the share of the rows for which an expression is an empty set. */
+extern double roaring64_share_empty(PlannerInfo *root, Node *node);
 
 /*
- * setstats.c: how many elements an expression of type set_type has, but no more
- * than most: those of a constant, the average of a column; -1 if unknown.  root
- * may be NULL.
+ * setstats.c: how many elements an expression has that gives a set, but no more
+ * than most: those of a constant, the average of a column; -1 if unknown.
  */
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
-											 Oid set_type, double most);
+											 double most);
+
+/*
+ * setstats.c: how many elements of an expression that gives a set are in
+ * another set, or in a range; -1 if unknown.
+ */
+extern double roaring64_expected_within(PlannerInfo *root, Node *node,
+										Node *part);
 
 #endif							/* ROARING64_STATISTICS_H */
