@@ -521,7 +521,7 @@ const CustomScanMethods roaring64_lookup_methods = {
 	.CreateCustomScanState = create_state
 };
 
-/* See lookup.h. */
+/* What copies and reads such plans; once, when the library is loaded. */
 void
 roaring64_register_lookup(void)
 {

@@ -31,7 +31,6 @@
  */
 extern const CustomScanMethods roaring64_lookup_methods;
 
-/* What copies and reads such plans; once, when the library is loaded. */
 extern void roaring64_register_lookup(void);
 
 #endif							/* ROARING64_LOOKUP_H */

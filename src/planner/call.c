@@ -15,7 +15,7 @@
 
 #include "planner/planner.h"
 
-/* See planner.h. */
+/* The C function behind a function; NULL if that is none. */
 PGFunction
 roaring64_c_function(Oid function)
 {
@@ -27,7 +27,10 @@ roaring64_c_function(Oid function)
 	return info.fn_addr;
 }
 
-/* See planner.h. */
+/*
+ * The arguments of an expression that is a call or an operator, and in *function
+ * what it calls; NIL and InvalidOid if it is neither.
+ */
 List *
 roaring64_call(Node *node, Oid *function)
 {
@@ -46,7 +49,10 @@ roaring64_call(Node *node, Oid *function)
 	return NIL;
 }
 
-/* See planner.h. */
+/*
+ * The function of that name and arguments in the schema of another one;
+ * InvalidOid if there is none.
+ */
 Oid
 roaring64_sibling(Oid function, const char *name, const Oid *types, int ntypes)
 {

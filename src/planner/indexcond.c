@@ -116,7 +116,10 @@ within_span(SupportRequestIndexCondition *request, Node *id, Node *set)
 	return condition;
 }
 
-/* See planner.h. */
+/*
+ * Which argument of a test is the set that an id, the other one, is looked up
+ * in; -1 if it is no such test.
+ */
 int
 roaring64_lookup_argument(Oid function)
 {
@@ -196,7 +199,7 @@ operator_condition(SupportRequestIndexCondition *request, List *args)
 	return NIL;
 }
 
-/* See planner.h. */
+/* Conditions for an index, of the functions that test sets. */
 List *
 roaring64_support_index(SupportRequestIndexCondition *request)
 {

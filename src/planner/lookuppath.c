@@ -368,7 +368,7 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 	match_clauses(root, rel, rel->joininfo, true);
 }
 
-/* See planner.h. */
+/* Has the planner offered lookups, from now on; to call once. */
 void
 roaring64_offer_lookups(void)
 {

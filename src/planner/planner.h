@@ -57,35 +57,20 @@ roaring64_is_builtin(Oid function)
 	return function < FirstGenbkiObjectId;
 }
 
-/* call.c: the C function behind a function; NULL if that is none. */
+/* call.c */
 extern PGFunction roaring64_c_function(Oid function);
-
-/*
- * call.c: the function that an expression calls, and returns its arguments;
- * InvalidOid and NIL if it is neither a call nor an operator.
- */
 extern List *roaring64_call(Node *node, Oid *function);
-
-/*
- * call.c: the function of that name and arguments in the schema of another
- * one; InvalidOid if there is none.
- */
 extern Oid roaring64_sibling(Oid function, const char *name,
 							 const Oid *types, int ntypes);
 
-/* indexcond.c: conditions for an index, of the functions that test sets. */
+/* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
-
-/*
- * indexcond.c: which argument of a test is the set that an id, the other one,
- * is looked up in; -1 if it is no such test.
- */
 extern int	roaring64_lookup_argument(Oid function);
 
-/* lookuppath.c: has the planner offered lookups, from now on; to call once. */
+/* lookuppath.c */
 extern void roaring64_offer_lookups(void);
 
-/* size.c: how many runs of consecutive elements a set has, or about. */
+/* size.c */
 extern double roaring64_count_runs(r64_set *set);
 
 #endif							/* ROARING64_PLANNER_H */

@@ -60,7 +60,11 @@ check_slot(AttStatsSlot *slot, bool good)
 	memset(slot, 0, sizeof(*slot));
 }
 
-/* See statistics.h. */
+/*
+ * Reads the statistics of a variable that holds sets; to be freed.  function is
+ * what will be estimated; if that must not see them (row security) they are
+ * taken for missing.
+ */
 void
 roaring64_load_stats(VariableStatData *vardata, Oid function, SetStats *stats)
 {
@@ -97,7 +101,6 @@ roaring64_load_stats(VariableStatData *vardata, Oid function, SetStats *stats)
 		stats->common_limit = stats->mcelem.numbers[stats->mcelem.nvalues];
 }
 
-/* See statistics.h. */
 void
 roaring64_free_stats(SetStats *stats)
 {
@@ -260,7 +263,7 @@ share_of_size(const SetStats *stats, double least)
 	return (double) n / bounds;
 }
 
-/* See statistics.h. */
+/* The share of the non-null rows whose set overlaps a probe. */
 double
 roaring64_share_overlapping(const SetStats *stats, const Probe *probe)
 {
@@ -274,7 +277,7 @@ roaring64_share_overlapping(const SetStats *stats, const Probe *probe)
 	return Min(1 - exp(tally.log_none), share_of_size(stats, 1));
 }
 
-/* See statistics.h. */
+/* The share of those whose set has all of it. */
 double
 roaring64_share_containing(const SetStats *stats, const Probe *probe)
 {
@@ -299,7 +302,10 @@ roaring64_share_containing(const SetStats *stats, const Probe *probe)
 			   share_of_size(stats, size));
 }
 
-/* See statistics.h. */
+/*
+ * The share of the non-null rows whose set has only elements that pass a
+ * test, which each of them does with chance p, and no more than most.
+ */
 double
 roaring64_share_within(const SetStats *stats, double p, double most)
 {
@@ -319,7 +325,7 @@ roaring64_share_within(const SetStats *stats, double p, double most)
 	return sum / bounds;
 }
 
-/* See statistics.h. */
+/* The share of those whose set has nothing else. */
 double
 roaring64_share_contained(const SetStats *stats, const Probe *probe)
 {
@@ -330,7 +336,7 @@ roaring64_share_contained(const SetStats *stats, const Probe *probe)
 								  probe_size(probe));
 }
 
-/* See statistics.h. */
+/* How many different elements the column has; -1 if unknown. */
 double
 roaring64_distinct_elements(const SetStats *stats)
 {
@@ -341,7 +347,7 @@ roaring64_distinct_elements(const SetStats *stats)
 	return has_elements(stats) ? distinct : -1;
 }
 
-/* See statistics.h. */
+/* The chance that a set has a given one of them; -1 if unknown. */
 double
 roaring64_average_frequency(const SetStats *stats)
 {
@@ -362,7 +368,11 @@ reduce(PlannerInfo *root, Node *node)
 	return node;
 }
 
-/* See statistics.h. */
+/*
+ * Whether an expression is a constant that a column can be tested with.  set has
+ * room for it if it is a set.  It is good for as long as the current memory
+ * context is.  root may be NULL.
+ */
 bool
 roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 					 Probe *probe)
@@ -387,7 +397,7 @@ roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 	return true;
 }
 
-/* See statistics.h. */
+/* The same of sets only. */
 bool
 roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
 {
@@ -418,7 +428,7 @@ load_column_stats(PlannerInfo *root, Node *node, SetStats *stats)
 	return true;
 }
 
-/* See statistics.h. */
+/* The share of the rows for which an expression is an empty set. */
 double
 roaring64_share_empty(PlannerInfo *root, Node *node)
 {
@@ -445,7 +455,10 @@ average_up_to(const SetStats *stats, double most)
 	return sum / bounds;
 }
 
-/* See statistics.h. */
+/*
+ * How many elements of an expression that gives a set are in another set, or
+ * in a range; -1 if unknown.
+ */
 double
 roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 {
@@ -499,7 +512,10 @@ operation_cardinality(PlannerInfo *root, Node *node, double most)
 	return left < 0 || right < 0 ? -1 : Min(left + right, most);
 }
 
-/* See statistics.h. */
+/*
+ * How many elements an expression has that gives a set, but no more than
+ * most: those of a constant, the average of a column; -1 if unknown.
+ */
 double
 roaring64_expected_cardinality(PlannerInfo *root, Node *node, double most)
 {

@@ -53,7 +53,7 @@ count_pieces(r64_set *set, int bits)
 	return n;
 }
 
-/* See planner.h. */
+/* How many runs of consecutive elements a set has, or about. */
 double
 roaring64_count_runs(r64_set *set)
 {

@@ -70,66 +70,27 @@ typedef struct SetStats
 	AttStatsSlot rest;			/* .nvalues = 0 if there is none */
 } SetStats;
 
-/*
- * setstats.c: reads the statistics of a variable that holds sets.  function is
- * what will be estimated; if it must not see them (row security) they are
- * taken for missing.  To be freed.
- */
+/* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
 								 SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
-
-/*
- * setstats.c: the share of the non-null rows whose set overlaps the probe, has
- * all of it, or has nothing else.
- */
 extern double roaring64_share_overlapping(const SetStats *stats,
 										  const Probe *probe);
 extern double roaring64_share_containing(const SetStats *stats,
 										 const Probe *probe);
 extern double roaring64_share_contained(const SetStats *stats,
 										const Probe *probe);
-
-/*
- * setstats.c: the share of the non-null rows whose set has only elements that
- * pass a test, which each of them does with chance p, and no more than most.
- */
 extern double roaring64_share_within(const SetStats *stats, double p,
 									 double most);
-
-/*
- * setstats.c: how many different elements the column has, and the chance that
- * a set has a given one of them; -1 if unknown.
- */
 extern double roaring64_distinct_elements(const SetStats *stats);
 extern double roaring64_average_frequency(const SetStats *stats);
-
-/*
- * setstats.c: whether an expression is a constant that a column can be tested
- * with; set is room for it if it is a set.  All is good for as long as the
- * current memory context is.  root may be NULL.
- */
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 								 Probe *probe);
-
-/* setstats.c: the same of sets only. */
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   r64_set *set);
-
-/* setstats.c: the share of the rows for which an expression is an empty set. */
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
-
-/*
- * setstats.c: how many elements an expression has that gives a set, but no more
- * than most: those of a constant, the average of a column; -1 if unknown.
- */
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
 											 double most);
-
-/*
- * setstats.c: how many elements of an expression that gives a set are in
- * another set, or in a range; -1 if unknown.
- */
 extern double roaring64_expected_within(PlannerInfo *root, Node *node,
 										Node *part);
 
