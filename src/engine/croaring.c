@@ -193,7 +193,7 @@ check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
 	int32_t		end = -2;
 
 	if (n > R64_RUNS_MAX)
-		r64_corrupt(env, "more runs than a run container has");
+		r64_corrupt(env, "run container with too many runs");
 	for (int32_t i = 0; i < n; i++)
 	{
 		if (R64_UNLIKELY(runs[i].value <= end + 1))
@@ -219,7 +219,7 @@ r64_run_unchecked(const r64_env *env, const r64_container *c,
 	else
 	{
 		if (c->nruns > R64_RUNS_MAX)
-			r64_corrupt(env, "more runs than a run container has");
+			r64_corrupt(env, "run container with too many runs");
 		view.runs = memcpy(scratch->r, c->data, 4 * (size_t) c->nruns);
 	}
 	return view;

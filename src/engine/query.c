@@ -120,7 +120,7 @@ r64_select(r64_set *s, uint64_t n, int64_t *v)
 		}
 		n -= card;
 	}
-	r64_corrupt(s->env, "bytes changed under an index");
+	r64_corrupt(s->env, "set changed after it was indexed");
 }
 
 /* Smallest element of [lo, hi]. */

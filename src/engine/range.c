@@ -358,7 +358,7 @@ r64_shift(r64_set *s, int64_t delta)
 
 	if (r64_min(s, &lo) && r64_max(s, &hi) &&
 		(delta >= 0 ? hi > INT64_MAX - delta : lo < INT64_MIN - delta))
-		s->env->fail(s->env->arg, R64_OUT_OF_RANGE, "shifted out of range");
+		s->env->fail(s->env->arg, R64_OUT_OF_RANGE, "shifted element out of range");
 
 	r64_index_set(s);
 	r64_builder_init(&out, s->env, s->size);

@@ -95,7 +95,7 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 											(R64_LOW_MAX + 1) * sizeof(int64_t));
 					if (r64_container_read(&c, base, 0, R64_LOW_MAX, false,
 										   listed, c.card) != c.card)
-						r64_corrupt(env, "container without its cardinality");
+						r64_corrupt(env, "container with wrong cardinality");
 					for (size_t p = first; p < i; p++)
 						positions[p] = listed[(uint64_t) positions[p] - before];
 				}
