@@ -57,6 +57,29 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
+-- The other functions call this to check the table.  Those that handle single
+-- messages call it only for its error: a statement that names a function of the
+-- extension is planned at each call.
+CREATE FUNCTION roaring64_delay_width(delay regclass)
+RETURNS interval
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin\('([^']+)'$re$)
+					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
+BEGIN
+	IF width IS NULL THEN
+		RAISE '"%" is not a table of delayed messages', delay USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
+			HINT = 'Create one with roaring64_delay_create.';
+	END IF;
+	RETURN width;
+END $$;
+COMMENT ON FUNCTION roaring64_delay_width(regclass) IS
+'how wide the time buckets of a table of delayed messages are';
+
 -- Not STRICT, and neither is the next one: with a NULL argument, a message
 -- would be lost silently.  The columns of the table refuse NULLs.
 CREATE FUNCTION roaring64_delay_add(delay regclass, ledger bigint, entry bigint,
@@ -70,15 +93,13 @@ DECLARE
 	extension text;
 	added bigint;
 BEGIN
-	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
-		e.extnamespace::regnamespace
-	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
-	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	SELECT e.extnamespace::regnamespace,
+		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
+	INTO extension, width FROM pg_extension AS e
+	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
+	WHERE e.extname = 'roaring64';
 	IF width IS NULL THEN
-		RAISE '"%" is not a table of delayed messages', delay USING
-			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
-			HINT = 'Create one with roaring64_delay_create.';
+		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	END IF;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
@@ -119,15 +140,13 @@ BEGIN
 		RAISE 'entries must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
-		e.extnamespace::regnamespace
-	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
-	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	SELECT e.extnamespace::regnamespace,
+		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
+	INTO extension, width FROM pg_extension AS e
+	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
+	WHERE e.extname = 'roaring64';
 	IF width IS NULL THEN
-		RAISE '"%" is not a table of delayed messages', delay USING
-			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
-			HINT = 'Create one with roaring64_delay_create.';
+		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	END IF;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
@@ -174,6 +193,7 @@ BEGIN
 	IF delay IS NULL THEN
 		RETURN;
 	END IF;
+	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
 		SELECT bucket, ledger, %2$s.roaring64_cardinality(entries) FROM %1$s
 		WHERE bucket <= $1 ORDER BY bucket, ledger LIMIT $2
@@ -242,15 +262,13 @@ DECLARE
 	bucket timestamptz;
 	found bigint;
 BEGIN
-	SELECT substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$),
-		e.extnamespace::regnamespace
-	INTO width, extension FROM pg_constraint AS c, pg_extension AS e
-	WHERE c.conrelid = delay AND c.conname = 'bucket_width' AND e.extname = 'roaring64';
+	SELECT e.extnamespace::regnamespace,
+		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
+	INTO extension, width FROM pg_extension AS e
+	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
+	WHERE e.extname = 'roaring64';
 	IF width IS NULL THEN
-		RAISE '"%" is not a table of delayed messages', delay USING
-			ERRCODE = 'wrong_object_type',
-			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
-			HINT = 'Create one with roaring64_delay_create.';
+		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	END IF;
 	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
 	EXECUTE format($sql$
@@ -277,8 +295,11 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
 	due timestamptz;
 BEGIN
+	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	EXECUTE format('SELECT min(bucket) FROM %s', delay) INTO due;
 	RETURN due;
 END $$;
@@ -296,6 +317,7 @@ DECLARE
 					   WHERE extname = 'roaring64');
 	messages bigint;
 BEGIN
+	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
 	EXECUTE format($sql$
 		SELECT coalesce(sum(%2$s.roaring64_cardinality(entries)), 0)::bigint
 		FROM %1$s WHERE bucket <= $1

@@ -131,6 +131,12 @@ SELECT roaring64_dedup_claim('recent', 'k', 100), roaring64_dedup_claim('recent'
 -- loaded in ascending order, so the lowest are forgotten; more than the window
 SELECT roaring64_dedup_load('recent', 'l', int8range(1, 100001)::roaring64);
 SELECT min(id) <= 99901 AS kept, count(*) <= 200 AS forgotten, max(id) FROM roaring64_elements(roaring64_dedup_export('recent', 'l')) AS id;
+-- the smallest bigint is an id as any other
+SELECT roaring64_dedup_create('least', keep => 1, ascending => true);
+SELECT roaring64_dedup_load('least', 'k', ARRAY[id]::roaring64) FROM unnest('{-9223372036854775808,1,2}'::bigint[]) AS id;
+SELECT forgotten, roaring64_dedup_seen('least', 'k', forgotten) AS seen, roaring64_dedup_claim('least', 'k', forgotten) AS claimed,
+	roaring64_dedup_claim_many('least', 'k', ARRAY[forgotten, forgotten + 1]) AS many FROM least_windows;
+SELECT roaring64_dedup_seen('least', 'l', -9223372036854775808) AS seen, roaring64_dedup_claim('least', 'l', -9223372036854775808) AS claimed;
 -- whatever the clock said when they were claimed, and however many one fold takes
 SELECT roaring64_dedup_create('order_of', keep => 10);
 SELECT cardinality(roaring64_dedup_claim_many('order_of', 'k', ARRAY(SELECT i * 7919 % 100003 FROM generate_series(1, 80000) AS i)));

@@ -161,5 +161,28 @@ for my $family (sort keys %families)
 cmp_ok($made, '>=', $calls, 'so many calls were made');
 diag("$made calls measured");
 
+# What a session knew of a dedup set goes with it.  The server keeps some 6 kB of
+# its own for the tables.
+my $dropped = $node->safe_psql(
+	'postgres', q{
+	CREATE PROCEDURE come_and_go(n int) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1..n LOOP
+			PERFORM roaring64_dedup_create('gone');
+			COMMIT;
+			PERFORM roaring64_dedup_claim('gone', 'k', i), roaring64_dedup_claim_many('gone', 'k', ARRAY[i, i + 1]),
+				roaring64_dedup_seen('gone', 'k', i), roaring64_dedup_seen_many('gone', 'k', ARRAY[i]);
+			COMMIT;
+			PERFORM roaring64_dedup_drop('gone');
+			COMMIT;
+		END LOOP;
+	END $$;
+	CALL come_and_go(20);
+	SELECT sum(used_bytes) AS before FROM pg_backend_memory_contexts \gset
+	CALL come_and_go(50);
+	SELECT sum(used_bytes) - :before FROM pg_backend_memory_contexts});
+cmp_ok($dropped, '<', 50 * 20 * 1024, 'dropped sets: the memory contexts do not grow');
+note("dropped sets: $dropped bytes more after 50");
+
 $node->stop;
 done_testing();

@@ -64,6 +64,14 @@ my $set_up = q{
 	SELECT roaring64_dedup_create('seen');
 	SELECT roaring64_dedup_create('recent', keep => 1000, ascending => true);
 	SELECT roaring64_dedup_create('own', owned => true);
+	SELECT roaring64_dedup_create('folded');
+	-- as if a claim of the same id were folded before this one is in
+	CREATE FUNCTION folded() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+	BEGIN
+		INSERT INTO app.folded_chunks VALUES (NEW.key, 0, NEW.id, ARRAY[NEW.id]::ext.roaring64);
+		RETURN NEW;
+	END $$;
+	CREATE TRIGGER folded BEFORE INSERT ON folded_claims FOR EACH ROW EXECUTE FUNCTION folded();
 	SELECT roaring64_dedup_load('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
 	SELECT roaring64_dedup_load('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
@@ -100,7 +108,10 @@ my @needs = (
 	[ q{SELECT roaring64_dedup_load('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
 	[ q{SELECT roaring64_dedup_load('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent' ],
-	[ q{SELECT roaring64_delay_count('later')}, 'SELECT ON later' ],
+	[ q{SELECT roaring64_dedup_alter('recent', remember => '1 day')}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')}, 'SELECT ON folded', 'SELECT, INSERT, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
+	[ q{SELECT roaring64_delay_count('later'), roaring64_delay_next_due('later')}, 'SELECT ON later' ],
+	[ q{SELECT roaring64_delay_add_many('later', '{1}', '{2}', '{1970-01-01 00:00:01+00}')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT * FROM roaring64_delay_take('later')}, 'SELECT, UPDATE, DELETE ON later' ],
 	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE, DELETE ON later' ],
