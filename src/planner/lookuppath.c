@@ -81,10 +81,12 @@ typedef struct LookupCost
 	double		selectivity;	/* of the test */
 	double		searches;
 	double		descent_cost;
-	double		table_cost;		/* of reading the table instead */
+	double		read_cost;		/* of reading the table */
+	double		table_cost;		/* and testing all rows */
+	double		order;			/* of the table: 1 is that of the index */
 	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
-	double		cpu_cost;		/* of the index, found by the estimate */
+	double		scan_cost;		/* as the scan counts, to see if it turns */
 } LookupCost;
 
 /* amcostestimate for a lookup: see amapi.h. */
@@ -95,8 +97,9 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 {
 	LookupCost *cost = (LookupCost *) path;
 	IndexOptInfo *index = path->indexinfo;
-	double		entries = cost->selectivity * index->tuples +
-		cost->searches * PASSED_PER_SEARCH;
+	double		rows = cost->selectivity * index->tuples;
+	double		entries = rows + cost->searches * PASSED_PER_SEARCH;
+	double		cpu_cost;
 	double		read;
 
 	/* for a scan of all; what we use of it is the correlation */
@@ -106,14 +109,16 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 								cost->selectivity * index->pages) * loop_count,
 							   index->pages, index->pages, root) / loop_count;
 	/* it walks over all entries if that is cheaper than to search */
-	cost->cpu_cost = Min(cost->searches * cost->descent_cost +
-						 entries * cpu_index_tuple_cost,
-						 cost->descent_cost +
-						 index->tuples * cpu_index_tuple_cost);
+	cpu_cost = Min(cost->searches * cost->descent_cost +
+				   entries * cpu_index_tuple_cost,
+				   cost->descent_cost + index->tuples * cpu_index_tuple_cost);
 	*startup_cost = cost->descent_cost;
-	*total_cost = cost->cpu_cost + read * random_page_cost;
+	*total_cost = cpu_cost + read * random_page_cost;
 	*selectivity = cost->selectivity;
 	*pages = read;
+	cost->order = *correlation * *correlation;
+	cost->scan_cost = cpu_cost + rows * cpu_tuple_cost + ROARING64_PAGE_COST *
+		(rows - cost->order * (rows - cost->selectivity * index->rel->pages));
 }
 
 /*
@@ -219,18 +224,17 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	/*
 	 * Random access is charged as if the table were not in memory.  A lookup
 	 * that turns out to be too expensive turns to the table, so it costs no
-	 * more than that, except for work that can be foreseen.  Of a set that is
+	 * more than that, unless it can be foreseen that it will.  Of a set that is
 	 * not known it is taken to cost half, as it can save nearly all of it.
-	 * If its rows are to come in order it can cost more than that, so it is
-	 * better to sort them, unless few are asked for.
+	 * If its rows are to come in order it can cost more than that, the more the
+	 * less order the table has, so it is better to sort them, unless few are
+	 * asked for.
 	 */
 	if (!cost->is_known && pathkeys != NIL)
-		*total = Max(*total, cost->table_cost);
+		*total = Max(*total, cost->read_cost * (1 - cost->order));
 	else if (can_turn &&
-			 (!cost->is_known ||
-			  cost->cpu_cost + path->path.rows * cpu_tuple_cost <
-			  cost->table_cost))
-		*total = Min(*total, cost->table_cost * (cost->is_known ? 0.9 : 0.5));
+			 (!cost->is_known || cost->scan_cost < cost->table_cost))
+		*total = Min(*total, cost->read_cost * (cost->is_known ? 0.9 : 0.5));
 	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
 	add_path(rel, (Path *) custom);
 }
@@ -271,8 +275,9 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	cost.descent_cost = cpu_operator_cost *
 		(ceil(log2(Max(index->tuples, 2))) +
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
-	cost.table_cost = rel->pages * seq_page_cost +
-		rel->tuples * (cpu_tuple_cost + 10 * cpu_operator_cost);
+	/* without tests, which a join would do as well and is not charged for */
+	cost.read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
+	cost.table_cost = cost.read_cost + rel->tuples * 10 * cpu_operator_cost;
 
 	/*
 	 * An expression can fail for rows that the index has none of, so it is
