@@ -142,6 +142,25 @@ TRUNCATE odd;
 ANALYZE odd;
 SELECT count(*) FROM odd WHERE c && '{1}';
 
+-- sets that come again and again, of which every twentieth is empty
+CREATE TABLE repeated AS
+SELECT i AS id, int8range(i % 20 * 5, i % 20 * 5 + i % 20)::roaring64 AS s FROM generate_series(1, 2500) i;
+CREATE STATISTICS sizes ON (roaring64_cardinality(s)) FROM repeated;
+ANALYZE repeated;
+SELECT q, within(2, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$repeated WHERE s @> '{45,46,47,48,49,50}'$$, $$repeated WHERE '{45,46}' <@ s$$,
+	$$repeated WHERE roaring64_contains_range(s, int8range(45, 50))$$,
+	$$repeated WHERE s <@ int8range(0, 30)::roaring64$$, $$repeated WHERE s <@ '{}'$$,
+	$$repeated WHERE roaring64_is_empty(s)$$, $$repeated WHERE roaring64_cardinality(s) = 0$$,
+	$$repeated a JOIN repeated b ON a.s <@ b.s WHERE b.id < 100$$, $$repeated a JOIN repeated b ON a.s && b.s WHERE b.id < 100$$,
+	$$repeated a JOIN repeated b ON a.s @> b.s WHERE b.id < 100$$]) q;
+-- and what is known of a part of a set; the planner takes less than a row for one
+SELECT q, within(3, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$tagged, roaring64_elements(tags & int8range(20, 400))$$, $$tagged, roaring64_elements_range(tags, '[20,400)')$$,
+	$$tagged, roaring64_elements(tags & '{1,2,3,400}')$$, $$tagged, roaring64_elements('{1,2,3,400}' & tags)$$,
+	$$tagged, roaring64_elements(tags - int8range(1, 3))$$, $$repeated, roaring64_elements(s | '{-1,-2,-3}')$$,
+	$$repeated, roaring64_elements(s & int8range(20, 40))$$, $$repeated, roaring64_elements(s & s)$$]) q;
+
 --
 -- Rows of functions of constants
 --
