@@ -151,7 +151,8 @@ COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
 'locks the numbers of keys until the transaction ends';
 
 -- All slices are made in one pass over the ids: an aggregate for each weight that
--- may be needed, with a filter.
+-- may be needed, with a filter.  The ids are a parameter of type bytea, as Citus
+-- leaves it to the workers to find out what types of extensions are.
 CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])
 RETURNS void
@@ -175,7 +176,7 @@ BEGIN
 		RAISE 'ids must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	EXECUTE 'SELECT s AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
+	EXECUTE 'SELECT s::bytea AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
 	INTO given USING ids;
 	IF given.count <> cardinality(ids) THEN
 		RAISE 'ids must be distinct' USING
@@ -200,10 +201,10 @@ BEGIN
 			FROM (SELECT id, value, CASE WHEN value > 0 THEN value END AS above,
 					CASE WHEN value < 0 THEN -nullif(value, '-9223372036854775808') END AS below
 				FROM unnest($1, $2) AS n (id, value)) AS n) AS new
-			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $4) AS old USING (weight)
+			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $4::roaring64) AS old USING (weight)
 		WHERE new.ids IS NOT NULL OR old.weight IS NOT NULL
-		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $4) | excluded.ids
-		WHERE t.ids & $4 <> excluded.ids
+		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $4::roaring64) | excluded.ids
+		WHERE t.ids & $4::roaring64 <> excluded.ids
 		$sql$, numbers, key, slices) USING ids, "values", weights, given.ids;
 	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
 END $$;
@@ -216,6 +217,8 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	sums record;
 BEGIN
 	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
 	FROM pg_extension WHERE extname = 'roaring64';
@@ -231,13 +234,14 @@ BEGIN
 	END IF;
 	PERFORM roaring64_numbers_lock(numbers, key);
 	EXECUTE format($sql$
-		SELECT roaring64_numbers_set($3, %2$L, coalesce(array_agg(id), '{}'), coalesce(array_agg(number), '{}'))
+		SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(number), '{}') AS numbers
 		FROM (SELECT id, sum(number)::bigint AS number
 			FROM (SELECT * FROM unnest($1, $2) AS n (id, number)
 				UNION ALL
-				SELECT roaring64_elements(ids & $1::roaring64), weight FROM %1$s WHERE key = %2$L) AS parts
+				SELECT roaring64_elements(ids & $1::roaring64), weight FROM %s WHERE key = %L) AS parts
 			GROUP BY id) AS sums
-		$sql$, numbers, key) USING ids, "values", numbers;
+		$sql$, numbers, key) INTO sums USING ids, "values";
+	PERFORM roaring64_numbers_set(numbers, key, sums.ids, sums.numbers);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
 'adds to the number of each id, which is 0 if it has none';
