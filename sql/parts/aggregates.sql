@@ -48,6 +48,13 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
+CREATE FUNCTION roaring64_and_or_agg_transfn(roaring64, roaring64, boolean)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and_or_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION roaring64_and_or_agg_transfn(roaring64, roaring64, boolean) IS
+'aggregate transition function';
+
 CREATE FUNCTION roaring64_set_finalfn(roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_set_finalfn'
@@ -133,6 +140,18 @@ CREATE AGGREGATE roaring64_xor_agg(roaring64) (
 );
 COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
 'the elements that are in an odd number of the input sets';
+
+-- It depends on the order, so there is nothing to combine.
+CREATE AGGREGATE roaring64_and_or_agg(roaring64, boolean) (
+	SFUNC = roaring64_and_or_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = roaring64_set_finalfn,
+	INITCOND = '{}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE roaring64_and_or_agg(roaring64, boolean) IS
+'from the empty set on, the intersection with each set that has true and the union with each that has false';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = roaring64_agg_transfn,

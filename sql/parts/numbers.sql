@@ -43,7 +43,6 @@ DECLARE
 	lowest bigint := '-9223372036854775808';
 	bound bigint;
 	magnitude bigint;
-	slice record;
 	above members%TYPE;			-- those with a greater magnitude
 	up members%TYPE;			-- those who reach the bound
 BEGIN
@@ -51,19 +50,13 @@ BEGIN
 		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
 	LOOP
 		EXIT WHEN bound IS NULL;
-		above := '{}';
 		magnitude := CASE WHEN bound > 0 THEN bound - 1 ELSE -nullif(bound, lowest) END;
-		FOR slice IN EXECUTE format($sql$
-			SELECT size, ids
+		EXECUTE format($sql$
+			SELECT %s.roaring64_and_or_agg(ids, (size & $3 <> 0) IS TRUE ORDER BY size)
 			FROM (SELECT ids, abs(nullif(weight, $1)) AS size, bit_or(abs(nullif(weight, $1))) OVER () AS sizes
 				FROM %s WHERE key = %L AND CASE WHEN $2 > 0 THEN weight > 0 ELSE weight < 0 AND $2 > $1 END) AS t
-			WHERE (size > $3 & ~sizes) IS NOT FALSE ORDER BY size
-			$sql$, numbers, key) USING lowest, bound, magnitude
-		LOOP
-			EXECUTE format('SELECT $1 OPERATOR(%s.%s) $2', extension,
-				CASE WHEN slice.size & magnitude <> 0 THEN '&' ELSE '|' END)
-			INTO above USING above, slice.ids;
-		END LOOP;
+			WHERE (size > $3 & ~sizes) IS NOT FALSE
+			$sql$, extension, numbers, key) INTO above USING lowest, bound, magnitude;
 		IF bound > 0 THEN
 			up := above;
 		ELSE
@@ -151,8 +144,8 @@ COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
 'locks the numbers of keys until the transaction ends';
 
 -- All slices are made in one pass over the ids: an aggregate for each weight that
--- may be needed, with a filter.  The ids are a parameter of type bytea, as Citus
--- leaves it to the workers to find out what types of extensions are.
+-- may be needed, with a filter.  What is written can be taken from the rows that
+-- were read, as the key is locked; ON CONFLICT has no parameter, which Citus asks.
 CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])
 RETURNS void
@@ -176,7 +169,7 @@ BEGIN
 		RAISE 'ids must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	EXECUTE 'SELECT s::bytea AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
+	EXECUTE 'SELECT s AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
 	INTO given USING ids;
 	IF given.count <> cardinality(ids) THEN
 		RAISE 'ids must be distinct' USING
@@ -195,16 +188,18 @@ BEGIN
 		(SELECT least(min(v), 0), greatest(max(v), 0) FROM unnest("values") AS v) AS ends (least, most)
 	WHERE weight BETWEEN least AND most;
 	EXECUTE format($sql$
-		INSERT INTO %1$s AS t (key, weight, ids)
-		SELECT %2$L, weight, coalesce(new.ids, '{}')
-		FROM (SELECT unnest($3) AS weight, unnest(ARRAY[%3$s]) AS ids
-			FROM (SELECT id, value, CASE WHEN value > 0 THEN value END AS above,
-					CASE WHEN value < 0 THEN -nullif(value, '-9223372036854775808') END AS below
-				FROM unnest($1, $2) AS n (id, value)) AS n) AS new
-			FULL JOIN (SELECT weight FROM %1$s WHERE key = %2$L AND ids && $4::roaring64) AS old USING (weight)
-		WHERE new.ids IS NOT NULL OR old.weight IS NOT NULL
-		ON CONFLICT (key, weight) DO UPDATE SET ids = (t.ids - $4::roaring64) | excluded.ids
-		WHERE t.ids & $4::roaring64 <> excluded.ids
+		INSERT INTO %1$s (key, weight, ids)
+		SELECT %2$L, weight, ids
+		FROM (SELECT weight, old.ids AS before, coalesce(old.ids - $4, '{}') | coalesce(new.ids, '{}') AS ids
+			FROM (SELECT unnest($3) AS weight, unnest(ARRAY[%3$s]) AS ids
+				FROM (SELECT id, value, CASE WHEN value > 0 THEN value END AS above,
+						CASE WHEN value < 0 THEN -nullif(value, '-9223372036854775808') END AS below
+					FROM unnest($1, $2) AS n (id, value)) AS n) AS new
+				FULL JOIN (SELECT weight, ids FROM %1$s WHERE key = %2$L) AS old USING (weight)
+			WHERE new.ids IS NOT NULL OR old.ids && $4
+			OFFSET 0) AS slices
+		WHERE ids IS DISTINCT FROM before
+		ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids
 		$sql$, numbers, key, slices) USING ids, "values", weights, given.ids;
 	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
 END $$;

@@ -236,6 +236,19 @@ roaring64_xor_agg_transfn(PG_FUNCTION_ARGS)
 }
 
 /*
+ * roaring64_and_or_agg_transfn(state, roaring64, boolean): intersection if true,
+ * union if false.
+ */
+PG_FUNCTION_INFO_V1(roaring64_and_or_agg_transfn);
+Datum
+roaring64_and_or_agg_transfn(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(2))
+		return keep_state(fcinfo);
+	return combine_state(fcinfo, PG_GETARG_BOOL(2) ? R64_AND : R64_OR);
+}
+
+/*
  * roaring64_set_finalfn(state) returns roaring64: the state, read-only,
  * because the aggregation may go on.  A copy of the pointer in the caller's
  * context keeps servers before 16 from copying the whole set there.

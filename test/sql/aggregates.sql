@@ -75,6 +75,8 @@ SELECT roaring64_and_agg_transfn('{1}', '{2}');
 SELECT roaring64_and_agg_transfn('{1}', NULL);
 SELECT roaring64_xor_agg_transfn('{1}', '{2}');
 SELECT roaring64_xor_agg_transfn(NULL, '{2}');
+SELECT roaring64_and_or_agg_transfn('{1}', '{2}', true);
+SELECT roaring64_and_or_agg_transfn(NULL, '{2}', NULL);
 SELECT roaring64_set_finalfn('{1,2}'), roaring64_set_finalfn(NULL);
 SELECT roaring64_cardinality_finalfn('{1,2}'), roaring64_cardinality_finalfn(NULL);
 

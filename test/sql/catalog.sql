@@ -105,11 +105,12 @@ WHERE NOT amvalidate(oid);
 
 -- an aggregate of which one server, or one process, cannot do a part for another:
 -- its state has to be a value, to be sent as any other, and combined; and one of
--- which the planner would not know how large it gets
+-- which the planner would not know how large it gets.  What depends on the order
+-- cannot be done in parts.
 SELECT aggfnoid::regprocedure
 FROM functions AS p JOIN pg_aggregate ON aggfnoid = p.oid
-WHERE aggtranstype <> 'roaring64'::regtype OR aggcombinefn = 0
-	OR pg_get_function_arguments(aggcombinefn) <> 'roaring64, roaring64'
+WHERE aggtranstype <> 'roaring64'::regtype OR (aggcombinefn = 0 AND proname <> 'roaring64_and_or_agg')
+	OR pg_get_function_arguments(nullif(aggcombinefn, 0)) <> 'roaring64, roaring64'
 	OR aggtransspace = 0;
 -- the type that lacks what sends a value as text or bytes, or what finds the
 -- server of a value: a default hash class with the hash of 64 bits

@@ -106,10 +106,10 @@ END $$;
 
 CREATE TEMP TABLE uses (kind text, expression text);
 INSERT INTO uses
-	SELECT 'value', format('(SELECT %s(v) FROM (VALUES (''{1,5}''::roaring64), ($1), (''{2,70000}''), ($1)) AS t (v))', p.oid::regproc)
+	SELECT 'value', format('(SELECT %s(v%s) FROM (VALUES (''{1,5}''::roaring64), ($1), (''{2,70000}''), ($1)) AS t (v))', p.oid::regproc, CASE p.pronargs WHEN 2 THEN ', false' END)
 	FROM pg_proc AS p WHERE p.prokind = 'a' AND p.proargtypes[0] = 'roaring64'::regtype
 	UNION ALL
-	SELECT 'value', format('(SELECT count(x) FROM (SELECT %s(v) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x FROM (VALUES ($1), (''{1,5}''::roaring64), ($1)) AS t (v)) AS u)', p.oid::regproc)
+	SELECT 'value', format('(SELECT count(x) FROM (SELECT %s(v%s) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x FROM (VALUES ($1), (''{1,5}''::roaring64), ($1)) AS t (v)) AS u)', p.oid::regproc, CASE p.pronargs WHEN 2 THEN ', false' END)
 	FROM pg_proc AS p WHERE p.prokind = 'a' AND p.proargtypes[0] = 'roaring64'::regtype
 	UNION ALL
 	VALUES ('value', 'pg_temp.analyze($1)'),

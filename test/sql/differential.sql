@@ -435,16 +435,21 @@ SELECT what, format('family %s, sets %s', f, ids), ok
 FROM families, generate_series(1, 6) AS k,
 	 LATERAL (SELECT array_agg(id) AS ids, count(*) AS sets, roaring64_or_agg(s) AS o, roaring64_and_agg(s) AS a,
 					 roaring64_xor_agg(s) AS x, roaring64_or_cardinality_agg(s) AS oc,
-					 roaring64_and_cardinality_agg(s) AS ac, roaring64_xor_cardinality_agg(s) AS xc
+					 roaring64_and_cardinality_agg(s) AS ac, roaring64_xor_cardinality_agg(s) AS xc,
+					 roaring64_and_or_agg(s, id % 3 = 0 ORDER BY id) AS ao
 			  FROM sets WHERE sets.f = families.f AND pick(id * 100 + k, 12) < 2 * k AND (k = 6 OR cardinality(v) > 0)) AS t,
 	 LATERAL (SELECT coalesce(array_agg(e ORDER BY e), '{}') AS either,
 					 coalesce(array_agg(e ORDER BY e) FILTER (WHERE times = t.sets), '{}') AS every,
-					 coalesce(array_agg(e ORDER BY e) FILTER (WHERE times % 2 = 1), '{}') AS odd
-			  FROM (SELECT e, count(*) AS times FROM sets, unnest(v) AS e WHERE id = ANY (ids) GROUP BY e) AS x) AS w,
+					 coalesce(array_agg(e ORDER BY e) FILTER (WHERE times % 2 = 1), '{}') AS odd,
+					 -- the last set that adds it comes after the last one that takes it away
+					 coalesce(array_agg(e ORDER BY e) FILTER (WHERE added > coalesce(
+						(SELECT max(i) FROM unnest(ids) AS i WHERE i % 3 = 0 AND i <> ALL (owners)), added - 1)), '{}') AS mixed
+			  FROM (SELECT e, count(*) AS times, max(id) FILTER (WHERE id % 3 <> 0) AS added, array_agg(id) AS owners FROM sets, unnest(v) AS e WHERE id = ANY (ids) GROUP BY e) AS x) AS w,
 	 LATERAL (VALUES
 		('roaring64_or_agg(roaring64)', same(o, either)),
 		('roaring64_and_agg(roaring64)', same(a, every)),
 		('roaring64_xor_agg(roaring64)', same(x, odd)),
+		('roaring64_and_or_agg(roaring64,boolean)', same(ao, mixed)),
 		('roaring64_or_cardinality_agg(roaring64)', oc = cardinality(either)),
 		('roaring64_and_cardinality_agg(roaring64)', ac = cardinality(every)),
 		('roaring64_xor_cardinality_agg(roaring64)', xc = cardinality(odd))

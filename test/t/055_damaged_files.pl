@@ -128,7 +128,7 @@ cmp_ok($overwritten{$_}, '>', 20, "$_: there were sets to overwrite") for sort k
 value(q{
 	CREATE TABLE calls AS
 	SELECT CASE WHEN p.prokind = 'a'
-			THEN format('(SELECT %s(v) FROM unnest(ARRAY[$2, s, $2, s]) AS v)', p.proname)
+			THEN format('(SELECT %s(v%s) FROM unnest(ARRAY[$2, s, $2, s]) AS v)', p.proname, CASE p.pronargs WHEN 2 THEN ', false' END)
 			WHEN p.proretset THEN format('(SELECT count(*) FROM %s(%s) AS r)', p.proname, q.args)
 			ELSE format('%s(%s)', p.proname, q.args) END AS expression
 	FROM pg_proc AS p, generate_subscripts(p.proargtypes::oid[], 1) AS place,
