@@ -88,7 +88,10 @@ get_batch(FunctionCallInfo fcinfo)
 
 	batch.given = palloc(sizeof(Given) * Max(batch.ngiven, 1));
 	for (int i = 0; i < batch.ngiven; i++)
-		batch.given[i] = (Given) {values[i], i};
+	{
+		batch.given[i].id = values[i];
+		batch.given[i].position = i;
+	}
 	qsort(batch.given, batch.ngiven, sizeof(Given), compare_given);
 
 	batch.ids = values;			/* not needed any more, and long enough */
@@ -345,7 +348,10 @@ claim_many(DedupSet *set, Oid funcid, Batch *batch)
 		for (int i = 0; i < batch->n; i++)
 		{
 			if (batch->answers[i] == DEDUP_NEW)
-				order[n++] = (Given) {batch->positions[i], i};
+			{
+				order[n].id = batch->positions[i];
+				order[n++].position = i;
+			}
 		}
 		qsort(order, n, sizeof(Given), compare_given);
 		for (int i = 0; i < n; i++)

@@ -77,7 +77,8 @@ add_range(SearchKeys *search, int64 first, int64 last)
 		search->room *= 2;
 		search->keys = repalloc(search->keys, sizeof(KeyRange) * search->room);
 	}
-	search->keys[search->n++] = (KeyRange) {.first = first,.last = last};
+	search->keys[search->n].first = first;
+	search->keys[search->n++].last = last;
 	if (first < last)
 		search->nranges++;
 }

@@ -224,11 +224,11 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	/*
 	 * Random access is charged as if the table were not in memory.  A lookup
 	 * that turns out to be too expensive turns to the table, so it costs no
-	 * more than that, unless it can be foreseen that it will.  Of a set that is
-	 * not known it is taken to cost half, as it can save nearly all of it.
-	 * If its rows are to come in order it can cost more than that, the more the
-	 * less order the table has, so it is better to sort them, unless few are
-	 * asked for.
+	 * more than that, unless it can be foreseen that it will.  Of a set that
+	 * is not known it is taken to cost half, as it can save nearly all of it.
+	 * If its rows are to come in order it can cost more than that, the more
+	 * the less order the table has, so it is better to sort them, unless few
+	 * are asked for.
 	 */
 	if (!cost->is_known && pathkeys != NIL)
 		*total = Max(*total, cost->read_cost * (1 - cost->order));

@@ -60,8 +60,8 @@ roaring64_is_builtin(Oid function)
 /* call.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
-extern Oid roaring64_sibling(Oid function, const char *name,
-							 const Oid *types, int ntypes);
+extern Oid	roaring64_sibling(Oid function, const char *name,
+							  const Oid *types, int ntypes);
 
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);

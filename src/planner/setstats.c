@@ -380,7 +380,8 @@ roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 	Const	   *constant = (Const *) reduce(root, node);
 	Oid			type;
 
-	*probe = (Probe) {.set = set};
+	memset(probe, 0, sizeof(*probe));
+	probe->set = set;
 	if (!IsA(constant, Const) || constant->constisnull)
 		return false;
 	type = getBaseType(constant->consttype);
