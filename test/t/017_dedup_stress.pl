@@ -211,6 +211,33 @@ sub start_session
 my $expected = qr/terminating connection|server closed the connection|connection to server|the database system is|canceling statement due to lock timeout|could not serialize|deadlock detected|does not exist|being folded by another session|was not folded/;
 my @unexpected;
 
+sub runs
+{
+	my ($session) = @_;
+
+	return $session->{run}->pumpable && do { $session->{run}->pump_nb; $session->{run}->pumpable };
+}
+
+sub end_prepared
+{
+	for my $gid (split /\n/, query('SELECT gid FROM pg_prepared_xacts ORDER BY random() LIMIT 1'))
+	{
+		query((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$gid'");
+	}
+	return;
+}
+
+# What they wait for may be a prepared transaction.
+sub wait_for
+{
+	while (grep { runs($_) } @_)
+	{
+		end_prepared();
+		usleep(100_000);
+	}
+	return;
+}
+
 sub finish_session
 {
 	my ($session) = @_;
@@ -241,21 +268,25 @@ for my $round (1 .. $rounds)
 		{
 			my $session = $session{$client};
 
-			next if $session && $session->{run}->pumpable && do { $session->{run}->pump_nb; $session->{run}->pumpable };
+			next if $session && runs($session);
 			finish_session($session) if $session;
 			$session{$client} =
 				$client =~ /^fold/ ? start_session("CALL roaring64_dedup_fold('shared')", 'stress')
 			  : $client eq 'other' ? start_session($others[ rand @others ])
 			  : start_session(sprintf('CALL work(%d, %f)', $client, 2), 'stress');
 		}
-		finish_session(start_session(q{CALL roaring64_dedup_fold('recent')})) if rand() < 0.1;
-		for my $gid (split /\n/, query('SELECT gid FROM pg_prepared_xacts ORDER BY random() LIMIT 1'))
+		if (rand() < 0.1)
 		{
-			query((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$gid'");
+			my $fold = start_session(q{CALL roaring64_dedup_fold('recent')});
+
+			wait_for($fold);
+			finish_session($fold);
 		}
+		end_prepared();
 		usleep(100_000);
 	}
-	kill_server($node) if $round < $rounds;
+	if ($round < $rounds) { kill_server($node); }
+	else { wait_for(values %session); }
 	finish_session($_) for values %session;
 	start_after_kill($node) if $round < $rounds;
 }
