@@ -27,7 +27,9 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-/* See dedup.h. */
+/*
+ * Whether the members of a chunk, as they are in the table, contain a place.
+ */
 bool
 dedup_holds(Datum members, int64 place)
 {
@@ -40,7 +42,7 @@ dedup_holds(Datum members, int64 place)
 	return r64_contains(&set, place);
 }
 
-/* See dedup.h. */
+/* Whether two values are stored as the same bytes. */
 bool
 dedup_same_datum(Datum a, Datum b)
 {
@@ -89,7 +91,10 @@ are_same(SPITupleTable *a, uint64 na, SPITupleTable *b, uint64 nb)
 	return true;
 }
 
-/* See dedup.h. */
+/*
+ * Finds the id up to which ids of the key were forgotten; returns false if
+ * none were.
+ */
 bool
 dedup_forgotten(DedupSet *set, Datum key, DedupRun run, int64 *highest)
 {
@@ -110,7 +115,10 @@ is_too_old(DedupSet *set, Datum key, int64 id, DedupRun run)
 	return dedup_forgotten(set, key, run, &highest) && id <= highest;
 }
 
-/* See dedup.h. */
+/*
+ * Takes back claims of ids that turn out to have been claimed before.
+ * Reports a serialization failure if the snapshot is the transaction's.
+ */
 void
 dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 {
@@ -126,9 +134,10 @@ dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 }
 
 /*
- * See dedup.h.  What is written waits for others that write to the key, so only
- * the function that writes knows what is new.  Its statement names an object of
- * the extension and is not kept.
+ * Writes ids straight into the chunks of an owned set, and says of each
+ * whether it is new.  Writing waits for others that write to the key, so only
+ * the function that writes knows what is new.  Its statement names an object
+ * of the extension and is not kept.
  */
 void
 dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
@@ -157,7 +166,7 @@ dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
 	r64_close(&fresh);
 }
 
-/* See dedup.h. */
+/* Claims an id; funcid is the OID of the calling function. */
 DedupAnswer
 dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 {

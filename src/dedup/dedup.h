@@ -71,60 +71,31 @@ typedef enum DedupAnswer
 	DEDUP_TOO_OLD				/* not above the highest that was forgotten */
 } DedupAnswer;
 
-/*
- * set.c: the set of a table, until the end of the transaction.  Errors if it
- * is none.  The caller is connected to SPI, here and below.
- */
-extern DedupSet *dedup_open(Oid relid);
-
-/*
- * set.c: runs a statement, with a snapshot of its own, and gives the number of
- * rows.  dedup_run_latest sees what is committed by now whatever the isolation
- * level; dedup_read what the calling statement sees, and works on a standby.
- */
+/* set.c */
 typedef uint64 (*DedupRun) (DedupSet *set, DedupStatement n, Datum *values);
+extern DedupSet *dedup_open(Oid relid);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
-
-/* set.c: argument checks. */
 extern void dedup_not_null(FunctionCallInfo fcinfo, int argno,
 						   const char *what);
 extern void dedup_check_key(Datum key);
 extern void dedup_writable(const char *function);
-
-/* set.c: errors if a set is distributed and snapshots are the transaction's. */
 extern void dedup_check_isolation(DedupSet *set);
-
-/* set.c: the qualified, quoted name of a relation. */
 extern char *dedup_relation_name(Oid relid);
-
-/* set.c: an id as an element of a chunk, and the number of that chunk. */
 extern int64 dedup_place(const DedupSet *set, int64 id);
+
+/* The number of the chunk that has a place. */
 #define dedup_chunk(set, place) ((place) >> (set)->chunk_bits)
 
-/* claim.c: claims an id; funcid is of the calling function. */
+/* claim.c */
 extern DedupAnswer dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id);
-
-/*
- * claim.c: writes ids straight into the chunks of an owned set, and says of each
- * whether it is new.
- */
 extern void dedup_claim_owned(DedupSet *set, Oid funcid, Datum key,
 							  const int64 *ids, int n, DedupAnswer *answers);
-
-/* claim.c: whether a member of a chunk, as it is in the table, has a place. */
 extern bool dedup_holds(Datum members, int64 place);
 extern bool dedup_same_datum(Datum a, Datum b);
-
-/* claim.c: ids of the key up to this one were forgotten; false if none were. */
 extern bool dedup_forgotten(DedupSet *set, Datum key, DedupRun run,
 							int64 *highest);
-
-/*
- * claim.c: takes back claims of ids that were claimed before after all; errors
- * if the transaction's snapshot does not see that.
- */
 extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);
 
 #endif							/* ROARING64_DEDUP_H */

@@ -198,7 +198,7 @@ make_hash_table(void)
 	RegisterXactCallback(free_stale, NULL);
 }
 
-/* See dedup.h. */
+/* Returns the qualified, quoted name of a relation. */
 char *
 dedup_relation_name(Oid relid)
 {
@@ -292,7 +292,11 @@ read_options(DedupSet *set)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* See dedup.h. */
+/*
+ * Returns the set of a table, valid until the end of the transaction.
+ * Reports a table that is none.  The caller must be connected to SPI, here
+ * and below.
+ */
 DedupSet *
 dedup_open(Oid relid)
 {
@@ -412,14 +416,16 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 	return checked(set, code, n);
 }
 
-/* See dedup.h. */
+/*
+ * Runs a statement with a snapshot of its own.  Returns the number of rows.
+ */
 uint64
 dedup_run(DedupSet *set, DedupStatement n, Datum *values)
 {
 	return execute(set, n, values, InvalidSnapshot, false);
 }
 
-/* See dedup.h. */
+/* The same, seeing what is committed by now, whatever the isolation level. */
 uint64
 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 {
@@ -430,14 +436,14 @@ dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 	return execute(set, n, values, GetLatestSnapshot(), true);
 }
 
-/* See dedup.h. */
+/* The same, seeing what the calling statement sees.  Works on a standby. */
 uint64
 dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 {
 	return execute(set, n, values, InvalidSnapshot, true);
 }
 
-/* See dedup.h. */
+/* Reports an argument that is NULL. */
 void
 dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
 {
@@ -447,7 +453,7 @@ dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
 				 errmsg("%s must not be null", what)));
 }
 
-/* See dedup.h. */
+/* Reports a key that is too long. */
 void
 dedup_check_key(Datum key)
 {
@@ -461,7 +467,7 @@ dedup_check_key(Datum key)
 						   DEDUP_MAX_KEY)));
 }
 
-/* See dedup.h. */
+/* Reports that a function cannot write, on a standby and elsewhere. */
 void
 dedup_writable(const char *function)
 {
@@ -471,8 +477,9 @@ dedup_writable(const char *function)
 }
 
 /*
- * See dedup.h.  Citus has a table for what it distributes; another node's
- * latest snapshot cannot be asked for.
+ * Reports a set that is distributed, if the snapshot is the transaction's.
+ * Citus lists what it distributes in a table; another node cannot be asked
+ * for its latest snapshot.
  */
 void
 dedup_check_isolation(DedupSet *set)
@@ -493,7 +500,7 @@ dedup_check_isolation(DedupSet *set)
 				 errhint("Use SET TRANSACTION ISOLATION LEVEL READ COMMITTED.")));
 }
 
-/* See dedup.h. */
+/* Returns an id as an element of a chunk. */
 int64
 dedup_place(const DedupSet *set, int64 id)
 {

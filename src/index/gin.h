@@ -41,10 +41,7 @@ typedef struct GinKeyInfo
 	bool		inexact;		/* the keys found do not decide the search */
 } GinKeyInfo;
 
-/*
- * gin_options.c: how far elements are shifted to make keys, in the index that
- * a support function is called for.
- */
+/* gin_options.c */
 extern int	roaring64_gin_shift(FunctionCallInfo fcinfo);
 
 #endif							/* ROARING64_GIN_H */

@@ -33,7 +33,10 @@ static relopt_enum_elt_def key_values[] =
 	{(const char *) NULL}
 };
 
-/* See gin.h. */
+/*
+ * How far elements are shifted to make keys, in the index that a support
+ * function is called for.
+ */
 int
 roaring64_gin_shift(FunctionCallInfo fcinfo)
 {

@@ -331,7 +331,7 @@ free_slot(VacAttrStats *stats)
 	return slot;
 }
 
-/* Gives up the slot of the correlation: see statistics.h. */
+/* Gives up the slot of the correlation, which statistics.h explains. */
 static void
 forget_correlation(VacAttrStats *stats)
 {
