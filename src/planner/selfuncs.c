@@ -106,12 +106,52 @@ default_selectivity(const Test *test)
 		: ROARING64_CONTAIN_SHARE;
 }
 
-/* A column of sets against something whose value is not known. */
+/*
+ * The share of all pairs of rows of two columns in which both sets are among
+ * the most common ones and pass a test; in *common, of those that may not pass.
+ */
 static double
-set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
+common_pairs(const Test *test, VariableStatData *left,
+			 VariableStatData *right, double *common)
+{
+	AttStatsSlot slot;
+	FmgrInfo	function;
+	double		passing = 0;
+
+	*common = 0;
+	if (!HeapTupleIsValid(right->statsTuple) ||
+		!statistic_proc_security_check(right, test->function) ||
+		!get_attstatsslot(&slot, right->statsTuple, STATISTIC_KIND_MCV,
+						  InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return 0;
+	fmgr_info(test->function, &function);
+	for (int i = 0; i < Min(slot.nvalues, MAX_COMMON_SETS); i++)
+	{
+		double		sum;
+
+		passing += slot.numbers[i] *
+			mcv_selectivity(left, &function, InvalidOid, slot.values[i], true,
+							&sum);
+		*common += slot.numbers[i] * sum;
+	}
+	free_attstatsslot(&slot);
+	return passing;
+}
+
+/*
+ * A column of sets against something whose value is not known.  A set of which
+ * not even the size is known is taken for one of the column, if that has most
+ * of its sets again and again.
+ */
+static double
+set_against_unknown(PlannerInfo *root, const Test *test,
+					VariableStatData *vardata, Node *other,
 					const SetStats *stats)
 {
 	double		frequency = roaring64_average_frequency(stats);
+	double		passing;
+	double		common;
 	double		n;
 
 	if (frequency < 0 || test->right == INT8RANGEOID)
@@ -120,7 +160,10 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 		return frequency;
 	n = roaring64_expected_cardinality(root, other, HUGE_VAL);
 	if (n < 0)
-		return default_selectivity(test);
+	{
+		passing = common_pairs(test, vardata, vardata, &common);
+		return common > 0.5 ? passing / common : default_selectivity(test);
+	}
 	switch (test->kind)
 	{
 		case TEST_CONTAINS:
@@ -160,7 +203,7 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	}
 	roaring64_load_stats(vardata, test->function, &stats);
 	if (!roaring64_make_probe(root, other, &set, &probe))
-		share = set_against_unknown(root, test, other, &stats);
+		share = set_against_unknown(root, test, vardata, other, &stats);
 	else if (test->kind == TEST_OVERLAPS)
 		share = roaring64_share_overlapping(&stats, &probe);
 	else if (test->kind == TEST_CONTAINS)
@@ -408,39 +451,6 @@ expected_common(const SetStats *a, const SetStats *b)
 		distinct--;
 	}
 	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
-}
-
-/*
- * The share of all pairs of rows of two columns in which both sets are among
- * the most common ones and pass a test; in *common, of those that may not pass.
- */
-static double
-common_pairs(const Test *test, VariableStatData *left,
-			 VariableStatData *right, double *common)
-{
-	AttStatsSlot slot;
-	FmgrInfo	function;
-	double		passing = 0;
-
-	*common = 0;
-	if (!HeapTupleIsValid(right->statsTuple) ||
-		!statistic_proc_security_check(right, test->function) ||
-		!get_attstatsslot(&slot, right->statsTuple, STATISTIC_KIND_MCV,
-						  InvalidOid,
-						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
-		return 0;
-	fmgr_info(test->function, &function);
-	for (int i = 0; i < Min(slot.nvalues, MAX_COMMON_SETS); i++)
-	{
-		double		sum;
-
-		passing += slot.numbers[i] *
-			mcv_selectivity(left, &function, InvalidOid, slot.values[i], true,
-							&sum);
-		*common += slot.numbers[i] * sum;
-	}
-	free_attstatsslot(&slot);
-	return passing;
 }
 
 /* Two columns of sets. */

@@ -15,12 +15,12 @@
  * same chance to be read, so the frequencies are right on average.
  *
  * And more is kept of the elements that are not among the most common, as they
- * are what most queries ask for: a histogram of their occurrences, from a
- * sample that thins itself as it fills, and how many different elements each
- * of its bins has.  For that, the elements whose hash begins with some bits of
- * zero are counted exactly, one bit more whenever they become too many; how
- * many more are in the rows that were not read is estimated like the number of
- * distinct values of a column (Haas and Stokes' Duj1; see analyze.c).
+ * are what most queries ask for: a histogram of their occurrences, and how many
+ * different elements each of its bins has.  For that, the elements whose hash
+ * begins with some bits of zero are counted exactly, one bit more whenever they
+ * become too many; how many more are in the rows that were not read is estimated
+ * like the number of distinct values of a column (Haas and Stokes' Duj1; see
+ * analyze.c).
  *
  * src/planner/typanalyze.c
  *
@@ -46,17 +46,15 @@
 /* Elements that are read side by side when a set is sampled. */
 #define STRETCH			64
 
-/* Elements that are counted exactly, to estimate how many there are. */
+/* Elements that are counted exactly, to stand for all that are not common. */
 #define MAX_SKETCH		16384
-
-/* Occurrences to make the histogram of, for each of its bins. */
-#define SAMPLE_PER_BIN	200
 
 typedef struct ElementCount
 {
 	int64		element;
 	double		seen;			/* occurrences since it is in the table */
-	double		missed;			/* at most so many before */
+	double		missed;			/* at most so many before; of the sketch, how
+								 * many of them were read */
 	uint32		status;			/* of simplehash */
 } ElementCount;
 
@@ -97,13 +95,6 @@ typedef struct ElementAnalysis
 	element_table_hash *sketch;
 	uint64		mask;
 	double		elements;		/* read */
-
-	/* occurrences at even distances, in the order they came */
-	int64	   *sample;
-	int			nsample;
-	int			max_sample;
-	double		next_sample;	/* when so many occurrences have passed */
-	double		sample_step;
 } ElementAnalysis;
 
 /* A number in [0, 1), the same for every ANALYZE of the same rows. */
@@ -126,10 +117,6 @@ begin_analysis(ElementAnalysis *analysis, int target, int samplerows)
 											analysis->bucket_width / 4, NULL);
 	analysis->sketch = element_table_create(CurrentMemoryContext,
 											MAX_SKETCH, NULL);
-	analysis->max_sample = analysis->target * SAMPLE_PER_BIN;
-	analysis->sample = MemoryContextAllocHuge(CurrentMemoryContext,
-											  sizeof(int64) * analysis->max_sample);
-	analysis->sample_step = 1;
 }
 
 /* Drops the elements that cannot be common, given how many came since. */
@@ -148,7 +135,7 @@ prune(ElementAnalysis *analysis)
 }
 
 static void
-sketch_element(ElementAnalysis *analysis, int64 element)
+sketch_element(ElementAnalysis *analysis, int64 element, double weight)
 {
 	bool		found;
 	ElementCount *count;
@@ -156,12 +143,10 @@ sketch_element(ElementAnalysis *analysis, int64 element)
 	if ((roaring64_mix(~(uint64) element) & analysis->mask) != 0)
 		return;
 	count = element_table_insert(analysis->sketch, element, &found);
-	if (found)
-	{
-		count->seen++;
-		return;
-	}
-	count->seen = 1;
+	if (!found)
+		count->seen = count->missed = 0;
+	count->seen += weight;
+	count->missed++;
 	while (analysis->sketch->members > MAX_SKETCH)
 	{
 		element_table_iterator iterator;
@@ -171,28 +156,6 @@ sketch_element(ElementAnalysis *analysis, int64 element)
 		while ((count = element_table_iterate(analysis->sketch, &iterator)) != NULL)
 			if ((roaring64_mix(~(uint64) count->element) & analysis->mask) != 0)
 				element_table_delete_item(analysis->sketch, count);
-	}
-}
-
-/*
- * Takes an element for the sample whenever sample_step occurrences have
- * passed, give or take: sets that are alike must not be hit in the same place.
- */
-static void
-sample_element(ElementAnalysis *analysis, int64 element)
-{
-	while (analysis->occurrences > analysis->next_sample)
-	{
-		if (analysis->nsample == analysis->max_sample)
-		{
-			analysis->nsample /= 2;
-			for (int i = 0; i < analysis->nsample; i++)
-				analysis->sample[i] = analysis->sample[2 * i];
-			analysis->sample_step *= 2;
-		}
-		analysis->sample[analysis->nsample++] = element;
-		analysis->next_sample += analysis->sample_step *
-			2 * random_fraction(analysis);
 	}
 }
 
@@ -212,8 +175,7 @@ add_element(ElementAnalysis *analysis, int64 element, double weight)
 	count->seen += weight;
 	analysis->occurrences += weight;
 	analysis->elements++;
-	sketch_element(analysis, element);
-	sample_element(analysis, element);
+	sketch_element(analysis, element, weight);
 	if (++analysis->in_bucket == analysis->bucket_width)
 		prune(analysis);
 }
@@ -471,32 +433,23 @@ is_common(ElementCount **common, int n, int64 element)
 }
 
 /*
- * How many different elements there are between two bounds in all rows.
+ * How many different elements some of the sketch stand for, in all rows.
  * read_share is the share of all occurrences that were read.
  */
 static double
-estimate_distinct(const ElementAnalysis *analysis,
-				  ElementCount **sketch, int nsketch, int *next,
-				  int64 lo, int64 hi, double read_share)
+estimate_distinct(const ElementAnalysis *analysis, ElementCount **sketch,
+				  int nsketch, double read_share)
 {
-	double		occurrences = 0;
-	double		distinct = 0;
+	double		read = 0;
 	double		once = 0;
-	double		width = roaring64_width(lo, hi);
 
-	while (*next < nsketch && sketch[*next]->element < lo)
-		(*next)++;
-	for (int i = *next; i < nsketch && sketch[i]->element <= hi; i++)
+	for (int i = 0; i < nsketch; i++)
 	{
-		occurrences += sketch[i]->seen;
-		distinct++;
-		once += (sketch[i]->seen == 1);
+		read += sketch[i]->missed;
+		once += (sketch[i]->missed == 1);
 	}
-	if (distinct == 0)
-		return 1;
-	distinct = occurrences * distinct /
-		(occurrences - once + once * read_share);
-	return Min(width, distinct * ((double) analysis->mask + 1));
+	return read * nsketch / (read - once + once * read_share) *
+		((double) analysis->mask + 1);
 }
 
 /* What is known of the elements that are not common. */
@@ -505,11 +458,13 @@ store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
 		   ElementCount **common, int ncommon, double totalrows)
 {
 	double		rest = analysis->occurrences;
-	double		read_share;
-	int			n = 0;
-	int			bins;
-	int			next = 0;
+	double		read_share = analysis->elements /
+		(analysis->occurrences * Max(totalrows / analysis->nrows, 1));
+	double		mass = 0;
+	double		passed = 0;
 	int			nsketch = 0;
+	int			bins = 0;
+	int			first = 0;
 	int64	   *bounds;
 	float4	   *numbers;
 	ElementCount **sketch;
@@ -518,38 +473,35 @@ store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
 
 	for (int i = 0; i < ncommon; i++)
 		rest -= common[i]->seen;
-	for (int i = 0; i < analysis->nsample; i++)
-		if (!is_common(common, ncommon, analysis->sample[i]))
-			analysis->sample[n++] = analysis->sample[i];
-	if (n == 0 || rest <= 0)
-		return;
-	qsort(analysis->sample, n, sizeof(int64), compare_integers);
-	bins = Min(analysis->target, Max(n - 1, 1));
-	bounds = palloc(sizeof(int64) * (bins + 1));
-	for (int i = 0; i <= bins; i++)
-		bounds[i] = analysis->sample[(int64) (n - 1) * i / bins];
-
 	sketch = palloc(sizeof(ElementCount *) * Max(analysis->sketch->members, 1));
 	element_table_start_iterate(analysis->sketch, &iterator);
 	while ((count = element_table_iterate(analysis->sketch, &iterator)) != NULL)
 		if (!is_common(common, ncommon, count->element))
+		{
 			sketch[nsketch++] = count;
+			mass += count->seen;
+		}
+	if (nsketch == 0 || rest <= 0)
+		return;
 	qsort(sketch, nsketch, sizeof(ElementCount *), compare_elements);
 
+	/* bins of the same mass each, or of one element that has more */
+	bounds = palloc(sizeof(int64) * (analysis->target + 2));
 	numbers = MemoryContextAlloc(stats->anl_context,
-								 sizeof(float4) * (bins + 1));
-	numbers[0] = rest / analysis->nrows;
-	read_share = analysis->elements /
-		(analysis->occurrences * Max(totalrows / analysis->nrows, 1));
-	for (int i = 0; i < bins; i++)
+								 sizeof(float4) * (analysis->target + 2));
+	for (int i = 0; i < nsketch; i++)
 	{
-		int64		hi = bounds[i + 1];
-
-		if (i < bins - 1 && hi > bounds[i])
-			hi--;
-		numbers[i + 1] = estimate_distinct(analysis, sketch, nsketch, &next,
-										   bounds[i], hi, read_share);
+		passed += sketch[i]->seen;
+		if (passed * analysis->target < mass * (bins + 1) && i < nsketch - 1)
+			continue;
+		bounds[bins++] = sketch[first]->element;
+		bounds[bins] = sketch[Min(i + 1, nsketch - 1)]->element;
+		numbers[bins] = Min(estimate_distinct(analysis, sketch + first,
+											  i + 1 - first, read_share),
+							roaring64_width(bounds[bins - 1], bounds[bins]));
+		first = i + 1;
 	}
+	numbers[0] = rest / analysis->nrows;
 	fill_slot(stats, ROARING64_STATISTIC_KIND_REST, bounds, bins + 1,
 			  numbers, bins + 1);
 }
