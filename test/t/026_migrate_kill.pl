@@ -281,7 +281,6 @@ diag(sprintf '%d interruptions, in state %s; a writer waited for a migration for
 # Half a second is what it is to be; more is for machines that are busy.
 cmp_ok($looks, '>', 0, 'somebody looked');
 cmp_ok($waited, '<', 3000, 'no writer waited for long');
-cmp_ok($worst, '<', 10e6, 'no transaction took long');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
 
 $node->stop;
