@@ -440,7 +440,9 @@ COMMENT ON FUNCTION roaring64_migrate_number(regclass, name) IS
 -- It waits for each lock for at most 100 ms, and asks for no more locks once 50
 -- ms have passed, first for new keys and then for all.  So it gives up long
 -- before a writer looks for a deadlock.  Keys are locked one by one in the
--- order of n, so those locked in time are the first ones.
+-- order of n, so those locked in time are the first ones.  Of these it takes as
+-- many as have no gap: a key that was not inserted in time has no row to lock,
+-- but a writer may have made one for a later key.
 CREATE FUNCTION roaring64_migrate_merge(source regclass, target name)
 RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
@@ -475,8 +477,9 @@ BEGIN
 		EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM (%s) AS b ON CONFLICT DO NOTHING',
 					   target_table, roaring64_migrate_list('%2$I', keys), roaring64_migrate_list('k%1$s', keys), batch)
 		USING clock_timestamp() + interval '50 ms';
-		EXECUTE format('SELECT max(n) FROM (SELECT p.n FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t) AS l',
-					   batch, target_table, match)
+		EXECUTE format('SELECT max(n) FROM (SELECT n, %s + row_number() OVER (ORDER BY n) AS next '
+					   'FROM (SELECT p.n FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t) AS l) AS o '
+					   'WHERE n = next', m.keys_done, batch, target_table, match)
 		INTO STRICT last_key USING clock_timestamp() + interval '50 ms';
 	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);

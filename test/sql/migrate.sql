@@ -283,6 +283,19 @@ CALL roaring64_migrate('stepped', 'steps');
 SELECT count(*) > 200 AS many, max(bytes) FILTER (WHERE step BETWEEN 200 AND 240)
 	- max(bytes) FILTER (WHERE step BETWEEN 50 AND 90) < 150 * 1000 AS bounded FROM memory;
 
+-- The keys of a batch cannot all be inserted in time, and a writer has inserted
+-- a later one
+CREATE TABLE gap (k int, id bigint, PRIMARY KEY (k, id));
+INSERT INTO gap SELECT k, k FROM generate_series(1, 90) k;
+BEGIN;
+SELECT roaring64_migrate_begin('gap', 'gaps', '{k}', 'id', '{"all": true}', NULL, NULL, 1000, current_setting('search_path'));
+CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.06); RETURN NEW; END';
+CREATE TRIGGER wait BEFORE INSERT ON gaps FOR EACH ROW WHEN (NEW.k % 30 = 0) EXECUTE FUNCTION wait();
+UPDATE gap SET id = 100 WHERE k = 85;
+COMMIT;
+CALL roaring64_migrate('gap', 'gaps');
+SELECT sum(roaring64_cardinality("all")) FROM gaps;
+
 -- A publication is told of
 SET client_min_messages = error;
 CREATE PUBLICATION regress_migrate FOR TABLE posts;
