@@ -39,7 +39,7 @@
 #include "nodes/primnodes.h"
 #include "utils/memutils.h"
 
-#include "roaring64.h"
+#include "variable.h"
 
 #define MAX_SETS	2			/* no function has more set arguments */
 
@@ -59,6 +59,9 @@
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16
+
+/* Copying a variable of fewer bytes is cheaper than making it an object. */
+#define MIN_EDITED_SIZE 4096
 
 /* A TOAST pointer is shorter than this. */
 #define HEAD_SIZE		32
@@ -144,11 +147,29 @@ is_stable(FmgrInfo *flinfo, int argno)
  * Whether an argument is a variable of a procedural language, or may be one:
  * a parameter that can change from call to call.
  */
-bool
-roaring64_argument_is_variable(FmgrInfo *flinfo, int argno)
+static bool
+is_variable(FmgrInfo *flinfo, int argno)
 {
 	return is_parameter(argument_expression(flinfo, argno)) &&
 		!belongs_to_query(flinfo);
+}
+
+/*
+ * Whether argument argno had better be changed in place: it is an object that
+ * may be changed, or becomes one because it is the variable of a language
+ * that will hand it over when it is changed again.
+ */
+bool
+roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
+{
+	Datum		datum = PG_GETARG_DATUM(argno);
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (roaring64_is_writable_variable(datum))
+		return true;
+	return ROARING64_MODIFIES_IN_PLACE && !VARATT_IS_EXTERNAL(value) &&
+		VARSIZE_ANY(value) >= MIN_EDITED_SIZE &&
+		is_variable(fcinfo->flinfo, argno);
 }
 
 static CallSite *

@@ -74,7 +74,7 @@ typedef struct ToastSource
 /* argument.c */
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
-extern bool roaring64_argument_is_variable(FmgrInfo *flinfo, int argno);
+extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
 extern bool roaring64_toast_source(Datum datum, ToastSource *source);
 extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 									ToastSource *source);

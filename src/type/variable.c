@@ -29,9 +29,6 @@
 /* Up to this many edits are searched for an element, not applied. */
 #define FEW_EDITS	1024
 
-/* Copying a variable of fewer bytes is cheaper than making it an object. */
-#define MIN_SIZE	4096
-
 typedef struct Edit
 {
 	int64		value;
@@ -84,6 +81,13 @@ bool
 roaring64_is_variable(Datum value)
 {
 	return get_variable(value) != NULL;
+}
+
+/* Whether a value is such an object, and one that may be changed. */
+bool
+roaring64_is_writable_variable(Datum value)
+{
+	return get_writable(value) != NULL;
 }
 
 static Variable *
@@ -211,24 +215,6 @@ variable_flatten_into(ExpandedObjectHeader *eohptr, void *result,
 	memcpy(VARDATA(result), v->flat.base + VARHDRSZ, v->flat.size);
 }
 
-/*
- * Whether argument argno had better be changed in place: it is an object that
- * may be changed, or becomes one because it is the variable of a language
- * that will hand it over when it is changed again.
- */
-bool
-roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
-{
-	Datum		datum = PG_GETARG_DATUM(argno);
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-
-	if (get_writable(datum) != NULL)
-		return true;
-	return ROARING64_MODIFIES_IN_PLACE && !VARATT_IS_EXTERNAL(value) &&
-		VARSIZE_ANY(value) >= MIN_SIZE &&
-		roaring64_argument_is_variable(fcinfo->flinfo, argno);
-}
-
 /* Makes room for n more edits. */
 static void
 reserve_edits(Variable *v, int n)
@@ -248,7 +234,8 @@ reserve_edits(Variable *v, int n)
 }
 
 /*
- * Adds n values to such an argument, or removes them, and returns the datum.
+ * Adds n values to a set that roaring64_edits_in_place() said yes to, or removes
+ * them, and returns the datum.
  */
 Datum
 roaring64_edit(Datum value, const int64 *values, int n, bool remove)

@@ -17,10 +17,10 @@
 /* Edits that wait; more are applied at once. */
 #define ROARING64_MAX_EDITS (64 * 1024)
 
-extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
 extern Datum roaring64_edit(Datum value, const int64 *values, int n,
 							bool remove);
 extern bool roaring64_is_variable(Datum value);
+extern bool roaring64_is_writable_variable(Datum value);
 extern bool roaring64_variable_contains(Datum value, int64 element);
 
 #endif							/* ROARING64_VARIABLE_H */
