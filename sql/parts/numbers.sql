@@ -13,6 +13,10 @@
 -- nothing depends on how many others there are, as the sign of two's complement
 -- does.  No row has an empty set, so equal numbers have equal rows.
 --
+-- Rows, and not one value of type roaring64[], which is as large: it is fetched and
+-- written as a whole.  With 17 bits of two million ids, the number of one id took
+-- 11 ms from it and 0.3 ms from rows, and one changed bit wrote 9 MB instead of 0.5.
+--
 -- The key is passed as text and becomes a literal of the column's type.  Whatever
 -- writes takes the lock of the row of weight 0 first, and makes it if there is
 -- none: so writers of a key come one after the other, and each sees what the one
