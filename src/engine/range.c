@@ -81,11 +81,20 @@ write_masked_container(r64_writer *w, const range_mask *m,
 static uint32_t
 masked_containers(const range_mask *m, const r64_bucket *b, uint32_t *end)
 {
-	uint64_t	lo = m->part[0].lo;
-	uint64_t	hi = m->part[m->n - 1].hi;
-	uint32_t	first = R64_HIGH(lo) == b->high ?
-		r64_bucket_seek(b, 0, R64_KEY(lo)) : 0;
+	uint64_t	lo;
+	uint64_t	hi;
+	uint32_t	first;
+	int			from = 0;
+	int			to = m->n - 1;
 
+	/* of two intervals the bucket may have a part in one only */
+	while (from < to && R64_HIGH(m->part[from].hi) < b->high)
+		from++;
+	while (from < to && R64_HIGH(m->part[to].lo) > b->high)
+		to--;
+	lo = m->part[from].lo;
+	hi = m->part[to].hi;
+	first = R64_HIGH(lo) == b->high ? r64_bucket_seek(b, 0, R64_KEY(lo)) : 0;
 	*end = R64_HIGH(hi) == b->high ?
 		r64_bucket_seek(b, first, (uint32_t) R64_KEY(hi) + 1) : b->n;
 	return first;
@@ -102,31 +111,49 @@ part_size(const r64_env *env, const r64_bucket *b, uint32_t from, uint32_t to)
 		(last > first ? last - first : 0);
 }
 
+/* The buckets from *from up to *to have all that an interval keeps. */
+static void
+find_buckets(const r64_index *index, uint64_t lo, uint64_t hi,
+			 uint64_t *from, uint64_t *to)
+{
+	*from = r64_index_seek(index, R64_HIGH(lo));
+	*to = R64_HIGH(hi) == UINT32_MAX ? index->n :
+		r64_index_seek(index, R64_HIGH(hi) + 1);
+}
+
 /*
- * An upper bound of the bytes that a mask keeps of buckets [from, to).  It
- * may keep only a small part of the first and the last, which often are the
- * same.
+ * An upper bound of the bytes that a mask keeps.  Each interval may keep only
+ * a small part of its first and its last bucket, which often are the same.
  */
 static size_t
-masked_size(const r64_set *s, const range_mask *m, uint64_t from, uint64_t to)
+masked_size(const r64_set *s, const range_mask *m)
 {
 	const r64_index_entry *entries = s->index->entries;
-	r64_bucket	b;
-	uint32_t	i;
-	uint32_t	end;
-	size_t		size;
+	size_t		size = 0;
 
-	if (from >= to)
-		return 0;
-	r64_bucket_open(s, entries[from].pos, &b);
-	i = masked_containers(m, &b, &end);
-	size = part_size(s->env, &b, i, end);
-	if (to - from == 1)
-		return size;
-	size += entries[to - 1].pos - (size_t) (b.end - s->bytes);
-	r64_bucket_open(s, entries[to - 1].pos, &b);
-	i = masked_containers(m, &b, &end);
-	return size + part_size(s->env, &b, i, end);
+	for (int p = 0; p < m->n; p++)
+	{
+		range_mask	one = {.n = 1,.part = {m->part[p]}};
+		r64_bucket	b;
+		uint64_t	from;
+		uint64_t	to;
+		uint32_t	i;
+		uint32_t	end;
+
+		find_buckets(s->index, m->part[p].lo, m->part[p].hi, &from, &to);
+		if (from >= to)
+			continue;
+		r64_bucket_open(s, entries[from].pos, &b);
+		i = masked_containers(&one, &b, &end);
+		size += part_size(s->env, &b, i, end);
+		if (to - from == 1)
+			continue;
+		size += entries[to - 1].pos - (size_t) (b.end - s->bytes);
+		r64_bucket_open(s, entries[to - 1].pos, &b);
+		i = masked_containers(&one, &b, &end);
+		size += part_size(s->env, &b, i, end);
+	}
+	return size;
 }
 
 static void
@@ -173,16 +200,15 @@ apply_mask(r64_set *s, const range_mask *m)
 {
 	const r64_index *index;
 	r64_writer	w;
-	uint64_t	i;
-	uint64_t	end;
+	uint64_t	i = 0;
+	uint64_t	end = 0;
 
 	r64_index_set(s);
 	index = s->index;
-	i = m->n == 0 ? index->n : r64_index_seek(index, R64_HIGH(m->part[0].lo));
-	end = m->n == 0 || R64_HIGH(m->part[m->n - 1].hi) == UINT32_MAX ? index->n :
-		r64_index_seek(index, R64_HIGH(m->part[m->n - 1].hi) + 1);
+	if (m->n > 0)
+		find_buckets(index, m->part[0].lo, m->part[m->n - 1].hi, &i, &end);
 
-	r64_writer_init(&w, s->env, masked_size(s, m, i, end));
+	r64_writer_init(&w, s->env, masked_size(s, m));
 	while (i < end)
 	{
 		uint64_t	first = i;
