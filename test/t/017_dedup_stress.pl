@@ -208,7 +208,7 @@ sub start_session
 }
 
 # Errors that belong to what is done to the sessions.
-my $expected = qr/terminating connection|server closed the connection|connection to server|the database system is|canceling statement due to lock timeout|could not serialize|deadlock detected|does not exist|being folded by another session|was not folded/;
+my $expected = qr/terminating connection|server closed the connection|connection to server|the database system is|canceling statement due to lock timeout|could not serialize|deadlock detected|does not exist|being folded by another session|was not folded|identifier "t\d" is already in use/;
 my @unexpected;
 
 sub runs
