@@ -50,12 +50,7 @@
 /* How far to look for the end of a run; it can be as long as the set. */
 #define MAX_RUN			(INT64CONST(1) << 20)
 
-/*
- * A step may pass so many entries for each of its elements, which takes about
- * half the time of a search for each; and a gap is left after some more.
- */
-#define PASSED_PER_SEARCH	8
-#define MAX_GAP			32
+#define MAX_GAP			32		/* entries passed in a row; then it is left */
 
 /* After a step that was too long, so many more are not made longer. */
 #define MIN_PATIENCE	8
@@ -221,8 +216,9 @@ static void
 adapt_step(LookupState *state, int64 v)
 {
 	/* it has one element at least, so there may be no need to count them */
-	if (state->passed > PASSED_PER_SEARCH &&
-		!has_elements(state, v, (state->passed - 1) / PASSED_PER_SEARCH + 1))
+	if (state->passed > ROARING64_PASSED_PER_SEARCH &&
+		!has_elements(state, v, (state->passed - 1) /
+					  ROARING64_PASSED_PER_SEARCH + 1))
 	{
 		state->step = Max(state->step / 2, 1);
 		state->patience = state->next_patience;

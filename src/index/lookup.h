@@ -21,6 +21,12 @@
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
+ * A step may pass so many entries for each of its elements, which takes about
+ * half the time of a search for each.
+ */
+#define ROARING64_PASSED_PER_SEARCH	8
+
+/*
  * A plan of this scan has, besides what every plan of a scan has,
  *
  *	custom_exprs	what is indexed, by its first column; the set that it is

@@ -32,9 +32,6 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
-/* Entries of an index that are passed rather than to search again; roughly. */
-#define PASSED_PER_SEARCH	8
-
 /* As core's cost of a page on the way through a btree, in operators. */
 #define PAGE_CPU_MULTIPLIER	50
 
@@ -98,7 +95,7 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	LookupCost *cost = (LookupCost *) path;
 	IndexOptInfo *index = path->indexinfo;
 	double		rows = cost->selectivity * index->tuples;
-	double		entries = rows + cost->searches * PASSED_PER_SEARCH;
+	double		entries = rows + cost->searches * ROARING64_PASSED_PER_SEARCH;
 	double		cpu_cost;
 	double		read;
 
