@@ -67,16 +67,6 @@ states_context(MemoryContext aggregate)
 								 ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Replaces the state's set by itself op s. */
-static void
-combine(ExpandedRoaring64 *state, r64_op op, r64_set s)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
-
-	r64_accumulator_combine(&state->acc, op, &s);
-	MemoryContextSwitchTo(oldcontext);
-}
-
 /*
  * What a new state allocates with.  If only the number of elements is wanted,
  * the state never has to be a value, and may be larger than one.  (Partial
@@ -105,7 +95,8 @@ get_state(FunctionCallInfo fcinfo)
 		state = roaring64_new_expanded(states_context(context),
 									   state_env(fcinfo));
 		if (!PG_ARGISNULL(0))
-			combine(state, R64_OR, DatumGetRoaring64(PG_GETARG_DATUM(0)));
+			roaring64_expanded_combine(state, R64_OR,
+									   DatumGetRoaring64(PG_GETARG_DATUM(0)));
 	}
 	return state;
 }
@@ -207,7 +198,7 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 		return keep_state(fcinfo);
 	s = DatumGetRoaring64(PG_GETARG_DATUM(1));
 	state = get_state(fcinfo);
-	combine(state, PG_ARGISNULL(0) ? R64_OR : op, s);
+	roaring64_expanded_combine(state, PG_ARGISNULL(0) ? R64_OR : op, s);
 	return ExpandedRoaring64GetDatum(state);
 }
 

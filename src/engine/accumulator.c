@@ -9,6 +9,9 @@
  * together cost a few times the input, whatever its shape.  What waits takes
  * less memory than the set itself.
  *
+ * A call that fails leaves the accumulated set as it was: what waits counts as
+ * waiting until it is merged.
+ *
  * src/engine/accumulator.c
  *
  *-------------------------------------------------------------------------
@@ -26,6 +29,9 @@
 #define LEAST_VALUES	(64 * 1024)
 #define LEAST_SETS		(128 * 1024)
 #define MOST_BYTES		((size_t) 1 << 30)
+
+/* Up to this many values are searched for one, not merged. */
+#define FEW_VALUES		1024
 
 static const uint8_t empty_set[R64_HEADER_SIZE];
 
@@ -87,32 +93,28 @@ unite(r64_accumulator *acc, r64_buf more)
 static void
 merge_values(r64_accumulator *acc)
 {
-	size_t		n = acc->nvalues;
-
+	if (acc->nvalues > 0)
+		unite(acc, r64_from_values(acc->env, acc->values, acc->nvalues));
 	acc->nvalues = 0;
-	if (n > 0)
-		unite(acc, r64_from_values(acc->env, acc->values, n));
 }
 
 static void
 merge_ranges(r64_accumulator *acc)
 {
-	size_t		n = acc->nranges;
-
+	if (acc->nranges > 0)
+		unite(acc, r64_from_ranges(acc->env, acc->ranges, acc->nranges));
 	acc->nranges = 0;
-	if (n > 0)
-		unite(acc, r64_from_ranges(acc->env, acc->ranges, n));
 }
 
 static void
 merge_sets(r64_accumulator *acc)
 {
 	r64_set		a = flat_set(acc);
-	size_t		size = acc->sets_size;
 
+	if (acc->sets_size > 0)
+		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
+										 acc->sets_size));
 	acc->sets_size = 0;
-	if (size > 0)
-		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets, size));
 }
 
 /* How many bytes may wait in a buffer: between least and MOST_BYTES. */
@@ -235,6 +237,24 @@ r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 		(void) r64_accumulator_set(acc);
 	if (!waits || !list_set(acc, op, s))
 		combine_flat(acc, op, s);
+}
+
+/*
+ * Whether v is an element.  If only few values wait they are not merged, as a
+ * loop that looks before it adds must not merge every time.
+ */
+bool
+r64_accumulator_contains(r64_accumulator *acc, int64_t v)
+{
+	r64_set		flat;
+
+	if (acc->nvalues > FEW_VALUES || acc->nranges > 0 || acc->sets_size > 0)
+		(void) r64_accumulator_set(acc);
+	for (uint32_t i = 0; i < acc->nvalues; i++)
+		if (acc->values[i] == v)
+			return true;
+	flat = flat_set(acc);
+	return r64_contains(&flat, v);
 }
 
 bool

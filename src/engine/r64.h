@@ -258,6 +258,7 @@ r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 	r64_accumulator_combine(acc, R64_OR, s);
 }
 
+extern bool r64_accumulator_contains(r64_accumulator *acc, int64_t v);
 extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
 extern r64_set r64_accumulator_set(r64_accumulator *acc);
 

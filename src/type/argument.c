@@ -39,7 +39,7 @@
 #include "nodes/primnodes.h"
 #include "utils/memutils.h"
 
-#include "variable.h"
+#include "expanded.h"
 
 #define MAX_SETS	2			/* no function has more set arguments */
 
@@ -165,7 +165,7 @@ roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
-	if (roaring64_is_writable_variable(datum))
+	if (roaring64_writable(datum) != NULL)
 		return true;
 	return ROARING64_MODIFIES_IN_PLACE && !VARATT_IS_EXTERNAL(value) &&
 		VARSIZE_ANY(value) >= MIN_EDITED_SIZE &&

@@ -16,7 +16,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 
-#include "variable.h"
+#include "expanded.h"
 
 /* Combines the set that is argument 0 with the array that is argument 1. */
 static Datum
@@ -27,9 +27,8 @@ combine_with_array(FunctionCallInfo fcinfo, r64_op op)
 	r64_buf		built;
 	r64_set		other;
 
-	if (n <= ROARING64_MAX_EDITS && roaring64_edits_in_place(fcinfo, 0))
-		return roaring64_edit(PG_GETARG_DATUM(0), values, n,
-							  op == R64_ANDNOT);
+	if (roaring64_edits_in_place(fcinfo, 0))
+		return roaring64_edit(PG_GETARG_DATUM(0), op, values, n);
 	built = r64_from_values(&roaring64_env, values, n);
 	other = r64_open_buf(&roaring64_env, built);
 	PG_RETURN_ROARING64(r64_combine(op, PG_GETARG_ROARING64(0), &other));

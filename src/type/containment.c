@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "variable.h"
+#include "expanded.h"
 
 /* Whether the set contains the element, which is the other argument. */
 static bool
@@ -23,8 +23,8 @@ set_contains_element(FunctionCallInfo fcinfo, int setno)
 
 	if (roaring64_getarg_source(fcinfo, setno, &source))
 		return r64_source_contains(&source.source, element);
-	if (roaring64_is_variable(PG_GETARG_DATUM(setno)))
-		return roaring64_variable_contains(PG_GETARG_DATUM(setno), element);
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(setno))))
+		return roaring64_expanded_contains(PG_GETARG_DATUM(setno), element);
 	return r64_contains(PG_GETARG_ROARING64(setno), element);
 }
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * expanded.c
- *	  The state of an aggregate: an expanded object with an accumulator.
+ *	  A set that grows: an expanded object with an accumulator.
  *
  * To be stored or read, it is flattened to the same canonical bytes as any
  * other value.  That merges what was added into the accumulator's flat set,
@@ -42,6 +42,16 @@ roaring64_new_expanded(MemoryContext context, const r64_env *env)
 	return e;
 }
 
+/* Replaces the object's set by itself op s. */
+void
+roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op, r64_set s)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
+
+	r64_accumulator_combine(&e->acc, op, &s);
+	MemoryContextSwitchTo(oldcontext);
+}
+
 /* The object's set, whole; good until the object changes. */
 static r64_set
 get_set(ExpandedRoaring64 *e)
@@ -62,9 +72,21 @@ get_set(ExpandedRoaring64 *e)
  * changes.
  */
 r64_set
-roaring64_accumulated(Datum value)
+roaring64_expanded_set(Datum value)
 {
 	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
+}
+
+/* Whether that set contains an element; for that it need not be whole. */
+bool
+roaring64_expanded_contains(Datum value, int64 element)
+{
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
+	bool		found = r64_accumulator_contains(&e->acc, element);
+
+	MemoryContextSwitchTo(oldcontext);
+	return found;
 }
 
 /*

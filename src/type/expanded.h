@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expanded.h
- *	  The state of an aggregate: an expanded object with an accumulator.
+ *	  A set that grows: the state of an aggregate, or a variable of a
+ *	  procedural language.
  *
  * src/type/expanded.h
  *
@@ -20,10 +21,16 @@ typedef struct ExpandedRoaring64
 	r64_accumulator acc;		/* the set */
 } ExpandedRoaring64;
 
+/* expanded.c */
 extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context,
 												 const r64_env *env);
-extern r64_set roaring64_accumulated(Datum value);
+extern void roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op,
+									   r64_set s);
+extern bool roaring64_expanded_contains(Datum value, int64 element);
 extern ExpandedRoaring64 *roaring64_writable(Datum value);
+
+/* variable.c */
+extern Datum roaring64_edit(Datum value, r64_op op, int64 *values, int n);
 
 /* The object as a datum that its next user may change. */
 #define ExpandedRoaring64GetDatum(e) EOHPGetRWDatum(&(e)->hdr)

@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "variable.h"
+#include "expanded.h"
 
 /* roaring64 op roaring64 */
 static Datum
@@ -34,8 +34,7 @@ combine_element(FunctionCallInfo fcinfo, r64_op op, int setno)
 
 	if ((op == R64_OR || op == R64_ANDNOT) &&
 		roaring64_edits_in_place(fcinfo, setno))
-		return roaring64_edit(PG_GETARG_DATUM(setno), &element, 1,
-							  op == R64_ANDNOT);
+		return roaring64_edit(PG_GETARG_DATUM(setno), op, &element, 1);
 	b = r64_singleton(&roaring64_env, element, one);
 	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(setno), &b));
 }

@@ -49,15 +49,15 @@ roaring64_datum(r64_buf buf)
 	return PointerGetDatum(buf.base);
 }
 
-/* variable.c */
-extern r64_set roaring64_expanded_view(Datum value);
+/* expanded.c */
+extern r64_set roaring64_expanded_set(Datum value);
 
 /* Any datum as a set. */
 static inline r64_set
 DatumGetRoaring64(Datum value)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
-		return roaring64_expanded_view(value);
+		return roaring64_expanded_set(value);
 	return roaring64_view(PG_DETOAST_DATUM_PACKED(value));
 }
 

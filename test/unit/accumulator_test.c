@@ -180,6 +180,37 @@ combine(void)
 	r64_close(&s);
 }
 
+/* Single elements, which are looked for in what waits as well. */
+static void
+ask(void)
+{
+	unit_note(" ask");
+	for (int i = 0; i < 20; i++)
+	{
+		int64_t		v = shape_probe(&u, &want);
+
+		CHECK(r64_accumulator_contains(&acc, v) == model_contains(&want, v));
+	}
+}
+
+static void
+call_set(void *arg)
+{
+	(void) arg;
+	(void) r64_accumulator_set(&acc);
+}
+
+/* A merge whose result may be too large: nothing is lost then. */
+static void
+merge_within(size_t limit)
+{
+	size_t		usual = unit_env.max_size;
+
+	unit_env.max_size = limit;
+	unit_note(unit_try(call_set, NULL) == UNIT_DONE ? " merge" : " fail to merge");
+	unit_env.max_size = usual;
+}
+
 static void
 look(void)
 {
@@ -205,7 +236,7 @@ run_case(void *arg)
 	r64_accumulator_init(&acc, &unit_env);
 	for (uint64_t steps = unit_below(10); steps > 0; steps--)
 	{
-		switch (unit_below(8))
+		switch (unit_below(10))
 		{
 			case 0:
 			case 1:
@@ -228,6 +259,12 @@ run_case(void *arg)
 				break;
 			case 6:
 				combine();
+				break;
+			case 7:
+				ask();
+				break;
+			case 8:
+				merge_within(unit_skewed(1000));
 				break;
 			default:
 				look();
