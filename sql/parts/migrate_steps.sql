@@ -318,7 +318,7 @@ BEGIN
 							 * (pg_relation_size(oid) / 8192)), 0)::bigint
 		 FROM pg_class
 		 WHERE relkind = 'r' AND oid IN (SELECT source UNION SELECT relid FROM pg_partition_tree(source))),
-		key_columns, id_column, set_names, conditions, period_column, period, coalesce(batch_rows, 1000000),
+		key_columns, id_column, set_names, conditions, period_column, period, coalesce(batch_rows, 800000),
 		roaring64_migrate_given(key_columns, id_column, sets, period_column, period);
 	PERFORM roaring64_migrate_follow(source, target, true);
 	EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC',
@@ -330,12 +330,13 @@ COMMENT ON FUNCTION roaring64_migrate_begin(regclass, name, name[], name, json, 
 'first step of a migration: its tables and triggers';
 
 -- Copies a range of blocks of a table into the parts.  Returns false if nothing
--- is left.  A table that was rewritten is copied from the beginning.
+-- is left.  A table that was rewritten is copied from the beginning.  work_mem
+-- is for a default number of rows, which are sorted.
 CREATE FUNCTION roaring64_migrate_copy(source regclass, target name)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
-SET work_mem = '64MB'
+SET work_mem = '80MB'
 AS $$
 DECLARE
 	m record;
