@@ -24,6 +24,24 @@
 -- REPEATABLE READ transaction that missed another's rows gets an error.
 --
 
+-- Every other function calls this to check the table, before it names a column.
+CREATE FUNCTION roaring64_numbers_check(numbers regclass)
+RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF 3 > (SELECT count(*) FROM pg_attribute AS a, pg_type AS t
+			WHERE a.attrelid = numbers AND a.attnum > 0 AND NOT a.attisdropped AND t.oid = a.atttypid
+			AND (a.attname = 'key' OR (a.attname, t.typname) IN (('weight', 'int8'), ('ids', 'roaring64')))) THEN
+		RAISE '"%" is not a table of numbers', numbers USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'A table of numbers has the columns "key", "weight" of type bigint, and "ids" of type roaring64.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_check(regclass) IS
+'raises an error if the table is not a table of numbers';
+
 --
 -- Reading
 --
@@ -35,7 +53,9 @@
 -- a bit that it lacks is above it, whatever the lower bits are; where it has the
 -- bit, it takes the bit and to be above below it.  So nobody is above who is not
 -- in a row for each bit that is higher than his: bits that have no row end the
--- walk below them.
+-- walk below them.  There is no set to restrict it to: cutting each slice to one first
+-- was 1.2 to 1.5 times as fast for a thousandth of the ids, and took four times as
+-- long for a tenth, since bitsets become arrays.
 CREATE FUNCTION roaring64_numbers_in_range(numbers regclass, key text, range int8range,
 										   OUT members roaring64)
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
@@ -50,6 +70,7 @@ DECLARE
 	above members%TYPE;			-- those with a greater magnitude
 	up members%TYPE;			-- those who reach the bound
 BEGIN
+	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
 	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
 		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
 	LOOP
@@ -98,8 +119,9 @@ BEGIN
 		RAISE 'number of ids must not be negative' USING
 			ERRCODE = 'invalid_parameter_value';
 	END IF;
+	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
 	members := '{}';
-	EXECUTE format('SELECT CASE WHEN $1 IS NULL THEN ids ELSE ids OPERATOR(%s.&) $1 END FROM %s WHERE key = %L AND weight = 0',
+	EXECUTE format('SELECT coalesce(ids OPERATOR(%s.&) $1, ids) FROM %s WHERE key = %L AND weight = 0',
 		extension, numbers, key) INTO equal USING among;
 	IF equal IS NULL THEN
 		RETURN;
@@ -137,7 +159,11 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
 BEGIN
+	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (key, weight, ids)
 		SELECT key, 0, '{}' FROM (SELECT key FROM %1$s WHERE false %2$s) AS k ORDER BY key
@@ -208,7 +234,7 @@ BEGIN
 	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_set(regclass, text, bigint[], bigint[]) IS
-'gives each id a number; NULL takes it away';
+'sets the number of each id; NULL removes it';
 
 CREATE FUNCTION roaring64_numbers_add(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])

@@ -79,6 +79,16 @@ SELECT roaring64_numbers_set('before', 'a', '{1}', '{1}');
 SELECT (SELECT count(*) FROM amounts) = count(*) AS unchanged FROM before NATURAL JOIN amounts;
 DROP TABLE before;
 DROP TABLE amounts;
+-- what is not a table of numbers
+CREATE TABLE points (key text, weight integer, ids roaring64);
+SELECT roaring64_numbers_in_range('points', 'a', '[1,2]');
+SELECT roaring64_numbers_top('points', 'a', 1);
+SELECT roaring64_numbers_lock('points', 'a');
+SELECT roaring64_numbers_set('pg_class', 'a', '{1}', '{1}');
+SELECT roaring64_numbers_add('pg_class', 'a', '{1}', '{1}');
+SELECT roaring64_numbers_merge('pg_class', 'a', 'b');
+SELECT roaring64_numbers_lock(NULL, 'a');
+DROP TABLE points;
 
 --
 -- Random cases, beside a table of a row for every id.  Numbers are small, or of so
