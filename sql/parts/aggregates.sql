@@ -151,7 +151,7 @@ CREATE AGGREGATE roaring64_and_or_agg(roaring64, boolean) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_or_agg(roaring64, boolean) IS
-'from the empty set on, the intersection with each set that has true and the union with each that has false';
+'starting with the empty set, the intersection with each set whose flag is true and the union with each whose flag is false';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = roaring64_agg_transfn,

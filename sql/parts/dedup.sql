@@ -114,7 +114,7 @@ BEGIN
 	IF remember IS NOT NULL AND keep IS NOT NULL THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = 'a dedup set cannot have both a window by time and one by count',
-			HINT = 'Give "remember" or "keep".';
+			HINT = 'Specify "remember" or "keep".';
 	END IF;
 	IF keep < 1 OR keep > 1000000000000 THEN
 		RAISE invalid_parameter_value USING
@@ -122,9 +122,9 @@ BEGIN
 	END IF;
 	IF extract(year FROM remember) <> 0 OR extract(month FROM remember) <> 0 THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = '"remember" must not have months or years',
-			DETAIL = 'They differ in length.',
-			HINT = 'Give it in days, which are taken as 24 hours, or in hours.';
+			MESSAGE = '"remember" must not include months or years',
+			DETAIL = 'Months and years differ in length.',
+			HINT = 'Use days, which count as 24 hours, or hours.';
 	END IF;
 	IF extract(epoch FROM remember) NOT BETWEEN 0.001 AND 36525 * 86400::bigint THEN
 		RAISE invalid_parameter_value USING
@@ -164,7 +164,7 @@ BEGIN
 	IF ascending AND remember IS NULL AND keep IS NULL THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"ascending" has no effect without a window',
-			HINT = 'Give "remember" or "keep" too.';
+			HINT = 'Specify "remember" or "keep", too.';
 	END IF;
 	IF chunk_bits NOT BETWEEN 8 AND 60 THEN
 		RAISE invalid_parameter_value USING
@@ -174,8 +174,8 @@ BEGIN
 		parts := parse_ident(name);
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE invalid_name USING
-			MESSAGE = format('"%s" is not a name', name),
-			HINT = format('Put what is not lower case, digits and underscores in double quotes: %L.', quote_ident(name));
+			MESSAGE = format('"%s" is not a valid name', name),
+			HINT = format('Put names with other characters than lower-case letters, digits and underscores in double quotes: %L.', quote_ident(name));
 	END;
 	base := parts[cardinality(parts)];
 	home := CASE cardinality(parts) WHEN 1 THEN schema WHEN 2 THEN parts[1] END;
@@ -185,10 +185,10 @@ BEGIN
 	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
 		RAISE name_too_long USING
 			MESSAGE = format('name of dedup set "%s" is too long', base),
-			DETAIL = 'The names of its tables and indexes have up to 13 bytes more.';
+			DETAIL = 'The names of its tables and indexes are up to 13 bytes longer.';
 	END IF;
 	IF to_regclass(format('%I.%I', home, base)) IS NOT NULL THEN
-		RAISE duplicate_table USING MESSAGE = format('"%s" exists', name);
+		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name);
 	END IF;
 	IF EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
 		compression := 'COMPRESSION lz4';
@@ -220,7 +220,7 @@ BEGIN
 	RETURN format('%I.%I', home, base)::regclass;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, boolean, boolean, boolean, integer, text) IS
-'makes the tables of a dedup set';
+'creates the tables of a dedup set';
 
 -- Waits for all that work with the window.  The generations of the window by
 -- count, which end here, are numbered on from the highest if it comes back.
@@ -240,7 +240,7 @@ BEGIN
 	IF $2 IS NULL AND $3 IS NULL THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = 'no window was given',
-			HINT = 'Give "remember" or "keep".';
+			HINT = 'Specify "remember" or "keep".';
 	END IF;
 	EXECUTE format('SELECT %s.roaring64_dedup_window($1, $2)', ext) INTO remember USING $2, $3;
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);

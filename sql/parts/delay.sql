@@ -78,7 +78,7 @@ BEGIN
 	RETURN width;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_width(regclass) IS
-'how wide the time buckets of a table of delayed messages are';
+'width of the time buckets of a table of delayed messages';
 
 -- Not STRICT, and neither is the next one: with a NULL argument, a message
 -- would be lost silently.  The columns of the table refuse NULLs.

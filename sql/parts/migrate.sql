@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_tell(regclass, name, name[], name, json, name, text, text, boolean) IS
-'messages of what speaks against a migration';
+'reports what prevents a migration, and what it would lose';
 
 -- The arguments with which a migration was started; NULL if there is none.
 CREATE FUNCTION roaring64_migrate_given(key_columns name[], id_column name,
@@ -206,7 +206,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE roaring64_migrate(regclass, name, name[], name, json, name, text, integer, boolean, text) IS
-'copies a table with a row for every fact to one with sets, and keeps that in step';
+'copies a table with a row for every fact to one with sets, and keeps the sets in step';
 
 CREATE FUNCTION roaring64_migrate_verify(target regclass,
 										 OUT key jsonb, OUT set_name name,
@@ -327,7 +327,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_end(regclass, name, boolean) IS
-'removes what a migration has made';
+'removes what a migration has created';
 
 -- The state table of a migration, which the caller must own.
 CREATE FUNCTION roaring64_migrate_state(target regclass)
@@ -388,7 +388,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE roaring64_migrate_finish(regclass) IS
-'ends a migration: from now on the target stands alone';
+'finishes a migration: removes its triggers and bookkeeping tables';
 
 CREATE PROCEDURE roaring64_migrate_cancel(source regclass, target name)
 LANGUAGE plpgsql
@@ -416,4 +416,4 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE roaring64_migrate_cancel(regclass, name) IS
-'takes a migration back: its target and all that belongs to it is dropped';
+'cancels a migration: drops its target and everything else that it created';

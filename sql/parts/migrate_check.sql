@@ -270,4 +270,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_check(regclass, name, name[], name, json, name, text, text) IS
-'what speaks against a migration, and what is lost by it';
+'what prevents a migration, and what it would lose';

@@ -184,7 +184,7 @@ $body$,
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_follow(regclass, name, boolean) IS
-'makes the function of the triggers of a migration';
+'creates the function of a migration''s triggers';
 
 -- Locks tables.  Waits for all of them no longer than lock_timeout or, without
 -- one, half of deadlock_timeout and at most half a second, because others wait
@@ -250,7 +250,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_attach(regclass, name) IS
-'gives the source of a migration its triggers';
+'creates the triggers on the source of a migration';
 
 -- The first step.
 CREATE FUNCTION roaring64_migrate_begin(source regclass, target name,
@@ -327,7 +327,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_begin(regclass, name, name[], name, json, name, text, integer, text) IS
-'first step of a migration: its tables and triggers';
+'first step of a migration: creates its tables and triggers';
 
 -- Copies a range of blocks of a table into the parts.  Returns false if nothing
 -- is left.  A table that was rewritten is copied from the beginning.  work_mem

@@ -82,7 +82,7 @@ RETURN format('%s, %I::bigint AS id, %s',
 			  (SELECT string_agg(format('(%s) AS c%s', condition, i), ', ' ORDER BY i)
 			   FROM unnest(conditions) WITH ORDINALITY AS c (condition, i)));
 COMMENT ON FUNCTION roaring64_migrate_facts(regclass, name[], name, text[], name, text) IS
-'expressions for what a row of a migration''s source says';
+'expressions for the facts in a row of a migration''s source';
 
 -- A condition as it is stored: names are qualified, so that it means the same
 -- with any search_path.  It must be what CREATE INDEX accepts: immutable, and
@@ -126,7 +126,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION roaring64_migrate_condition(regclass, name, text, text) IS
-'condition of a set in a form that depends on no search_path';
+'condition of a set, in a form that does not depend on the search_path';
 
 -- Whether there is at most one row for a key and an id.
 CREATE FUNCTION roaring64_migrate_is_unique(source regclass, columns name[])

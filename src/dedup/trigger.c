@@ -222,7 +222,7 @@ roaring64_dedup_trigger(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("duplicates cannot be skipped in partition \"%s\"",
 						RelationGetRelationName(data->tg_relation)),
-				 errdetail("An UPDATE that moves a row to another partition inserts it there, and would lose it."),
+				 errdetail("An UPDATE that moves a row to another partition inserts it there; skipping the duplicate would lose the row."),
 				 errhint("Give 'raise' as the trigger's last argument.")));
 	SPI_connect();
 	answer = dedup_claim(dedup_open(named_set(data)), fcinfo->flinfo->fn_oid,
