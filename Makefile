@@ -155,7 +155,7 @@ endif
 
 # pgindent is one of PostgreSQL's development files since 17.  Where its version
 # of pg_bsd_indent is not 2.1.2, as in 19, the layout differs in details.
-INDENT_DIRS = $(top)/src
+INDENT_DIRS = $(top)/src $(top)/test
 PGINDENT = $(bindir)/pgindent --indent=$(bindir)/pg_bsd_indent \
 	--typedefs=$(top)/typedefs.list
 

@@ -71,8 +71,8 @@ decoy_strangers(PG_FUNCTION_ARGS)
 	initStringInfo(&list);
 #define NOTE_FUNCTION(name) note_stranger(&list, #name, (void *) name);
 #define NOTE_OBJECT(name, size) note_stranger(&list, #name, (void *) name);
-	DECOY_FUNCTIONS(NOTE_FUNCTION)
-	DECOY_OBJECTS(NOTE_OBJECT)
+	DECOY_FUNCTIONS(NOTE_FUNCTION);
+	DECOY_OBJECTS(NOTE_OBJECT);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(list.data, list.len));
 }
 
@@ -85,7 +85,7 @@ decoy_call(PG_FUNCTION_ARGS)
 #define CALL_FUNCTION(name) \
 	if (strcmp(wanted, #name) == 0) \
 		name();
-	DECOY_FUNCTIONS(CALL_FUNCTION)
+	DECOY_FUNCTIONS(CALL_FUNCTION);
 	elog(ERROR, "there is no decoy function %s", wanted);
 	PG_RETURN_VOID();
 }

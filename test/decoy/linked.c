@@ -19,6 +19,7 @@
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT Datum linked_cardinality(PG_FUNCTION_ARGS);
+
 PG_FUNCTION_INFO_V1(linked_cardinality);
 
 /* linked_cardinality(int) returns int: the size of {0, ..., n - 1}. */

@@ -230,7 +230,8 @@ run_case(void *arg)
 {
 	(void) arg;
 	u = shape_universe();
-	want = (model) {NULL, 0};
+	want.runs = NULL;
+	want.n = 0;
 	if (unit_one_in(2))
 		unit_env.headroom = unit_below(17);
 	r64_accumulator_init(&acc, &unit_env);

@@ -15,7 +15,7 @@
 #include "unit.h"
 #include "model.h"
 
-#define LEGAL_MAX (1 << 20)	/* bytes after which legal means canonical */
+#define LEGAL_MAX (1 << 20)		/* bytes after which legal means canonical */
 
 typedef struct piece
 {
@@ -24,27 +24,27 @@ typedef struct piece
 } piece;
 
 /* The part of a set that one container holds. */
-typedef struct chunk
+typedef struct container
 {
 	uint64_t	number;			/* the elements' upper 48 bits */
 	size_t		from;			/* its pieces, each a maximal run */
 	size_t		npieces;
 	uint32_t	card;
-} chunk;
+} container;
 
-typedef enum kind
+typedef enum container_type
 {
 	ARRAY,
 	BITSET,
 	RUN
-} kind;
+} container_type;
 
 typedef struct encoder
 {
 	piece	   *pieces;
 	size_t		npieces;
 	size_t		pieces_room;
-	chunk	   *chunks;
+	container  *chunks;
 	size_t		nchunks;
 	size_t		chunks_room;
 	uint8_t    *out;
@@ -72,12 +72,12 @@ grow(void *items, size_t n, size_t *room, size_t item_size)
 static void
 add_piece(encoder *e, uint64_t number, uint16_t first, uint16_t last)
 {
-	chunk	   *c;
+	container  *c;
 
 	if (e->nchunks == 0 || e->chunks[e->nchunks - 1].number != number)
 	{
 		e->chunks = grow(e->chunks, e->nchunks, &e->chunks_room,
-						 sizeof(chunk));
+						 sizeof(container));
 		c = &e->chunks[e->nchunks++];
 		c->number = number;
 		c->from = e->npieces;
@@ -137,8 +137,8 @@ put(encoder *e, uint64_t value, unsigned nbytes)
 		e->out[e->size++] = (uint8_t) (value >> (8 * i));
 }
 
-static kind
-choose(const encoder *e, const chunk *c)
+static container_type
+choose(const encoder *e, const container *c)
 {
 	bool		small = c->card <= 4096;
 	bool		run;
@@ -175,7 +175,7 @@ set_bits(uint8_t *bits, uint32_t first, uint32_t last)
 }
 
 static void
-put_container(encoder *e, const chunk *c, kind type)
+put_container(encoder *e, const container *c, container_type type)
 {
 	const piece *pieces = e->pieces + c->from;
 	uint8_t		bits[8192];
@@ -213,9 +213,9 @@ put_container(encoder *e, const chunk *c, kind type)
 
 /* One bucket of n chunks, all of one high half. */
 static void
-put_bucket(encoder *e, const chunk *chunks, uint32_t n)
+put_bucket(encoder *e, const container *chunks, uint32_t n)
 {
-	kind	   *types = unit_alloc(n * sizeof(kind));
+	container_type *types = unit_alloc(n * sizeof(container_type));
 	bool		has_runs = false;
 	size_t		cookie;
 	size_t		offsets = 0;

@@ -48,7 +48,7 @@ slurp(const char *name, size_t *size)
 }
 
 /* What the manifest says of one file. */
-typedef struct row
+typedef struct manifest_row
 {
 	char		path[300];
 	uint64_t	size;
@@ -64,7 +64,7 @@ typedef struct row
 	uint64_t	runs;
 	bool		has_buckets;
 	uint64_t	buckets;
-} row;
+} manifest_row;
 
 /* The number after label in text; false if there is none. */
 static bool
@@ -86,7 +86,7 @@ number_after(const char *text, const char *label, uint64_t *value)
  * Returns false for lines that are none.
  */
 static bool
-parse_row(char *line, const char *folder, row *r)
+parse_row(char *line, const char *folder, manifest_row *r)
 {
 	char	   *columns[5];
 	int			n = 0;
@@ -136,7 +136,7 @@ parse_row(char *line, const char *folder, row *r)
 
 /* The engine's answers about an accepted file, once canonical. */
 static void
-check_answers(const row *r, const uint8_t *bytes, size_t size,
+check_answers(const manifest_row *r, const uint8_t *bytes, size_t size,
 			  r64_verdict verdict)
 {
 	r64_buf		buf = r64_canonicalise(&unit_env, bytes, size);
@@ -180,7 +180,7 @@ check_answers(const row *r, const uint8_t *bytes, size_t size,
 }
 
 static void
-test_file(const row *r)
+test_file(const manifest_row *r)
 {
 	r64_diagnosis why = {0};
 	r64_verdict verdict;
@@ -218,7 +218,7 @@ test_files(void)
 	char		copy[4000];
 	FILE	   *manifest;
 	uint64_t	files = 0;
-	row			r;
+	manifest_row r;
 
 	snprintf(shared, sizeof(shared), "%s", where ? where : "../shared");
 	snprintf(line, sizeof(line), "%s/testdata/MANIFEST.md", shared);

@@ -44,7 +44,7 @@ check_result(r64_buf got, const model *want)
 }
 
 /* A call that may fail, and what came of it. */
-typedef struct call
+typedef struct model_call
 {
 	r64_op		op;
 	r64_set    *s;
@@ -55,12 +55,12 @@ typedef struct call
 	const r64_range *ranges;
 	size_t		n;
 	r64_buf		result;
-} call;
+} model_call;
 
 static void
 call_combine(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_combine(c->op, c->s, c->t);
 }
@@ -68,7 +68,7 @@ call_combine(void *arg)
 static void
 call_combine_range(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_combine_range(c->op, c->s, c->lo, c->hi);
 }
@@ -76,7 +76,7 @@ call_combine_range(void *arg)
 static void
 call_shift(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_shift(c->s, c->lo);
 }
@@ -84,7 +84,7 @@ call_shift(void *arg)
 static void
 call_copy(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_copy(c->s->env, c->s);
 }
@@ -92,7 +92,7 @@ call_copy(void *arg)
 static void
 call_from_values(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_from_values(&unit_env, c->values, c->n);
 }
@@ -100,7 +100,7 @@ call_from_values(void *arg)
 static void
 call_from_ranges(void *arg)
 {
-	call	   *c = arg;
+	model_call *c = arg;
 
 	c->result = r64_from_ranges(&unit_env, c->ranges, c->n);
 }
@@ -127,7 +127,7 @@ is_huge(const model *m)
  * set does not fit.
  */
 static void
-check_call(void (*body) (void *arg), call *c, const model *want)
+check_call(void (*body) (void *arg), model_call *c, const model *want)
 {
 	unit_outcome outcome;
 	bool		fits = false;
@@ -401,7 +401,7 @@ test_combine(void)
 	for (int i = 0; i < 4; i++)
 	{
 		model		want = model_combine(all_ops[i], &ma, &mb);
-		call		c = {.op = all_ops[i],.s = &a,.t = &b};
+		model_call	c = {.op = all_ops[i],.s = &a,.t = &b};
 
 		unit_note("%s", op_names[i]);
 		check_call(call_combine, &c, &want);
@@ -426,7 +426,7 @@ test_splice(void)
 	{
 		model		want = model_combine(all_ops[i], &ma, &mv);
 		model		turned = model_combine(all_ops[i], &mv, &ma);
-		call		c = {.op = all_ops[i],.s = &a,.t = &one};
+		model_call	c = {.op = all_ops[i],.s = &a,.t = &one};
 
 		unit_note("%s", op_names[i]);
 		check_call(call_combine, &c, &want);
@@ -455,7 +455,7 @@ test_combine_range(void)
 	for (int i = 0; i < 4; i++)
 	{
 		model		want = model_combine(all_ops[i], &ma, &range);
-		call		c = {.op = all_ops[i],.s = &a,.lo = lo,.hi = hi};
+		model_call	c = {.op = all_ops[i],.s = &a,.lo = lo,.hi = hi};
 
 		unit_note("%s", op_names[i]);
 		check_call(call_combine_range, &c, &want);
@@ -470,7 +470,7 @@ test_part(void)
 	int64_t		hi = (int64_t) ((uint64_t) lo + unit_skewed(200000));
 	model		range = model_range(lo, hi);
 	model		want = model_combine(R64_AND, &ma, &range);
-	call		c = {.op = R64_AND,.s = &a,.lo = lo,.hi = hi};
+	model_call	c = {.op = R64_AND,.s = &a,.lo = lo,.hi = hi};
 
 	r64_index_set(&a);
 	unit_largest = 0;
@@ -487,7 +487,7 @@ test_cancel(void)
 	model		range = model_range(lo, hi);
 	model		cancelled = model_combine(R64_XOR, &mb, &range);
 	r64_set		s = model_open(&cancelled);
-	call		c = {.op = R64_XOR,.s = &s,.lo = lo,.hi = hi};
+	model_call	c = {.op = R64_XOR,.s = &s,.lo = lo,.hi = hi};
 
 	unit_note(" range %" PRId64 " to %" PRId64, lo, hi);
 	unit_env.max_size = b.size;
@@ -503,7 +503,7 @@ test_cancel(void)
 static void
 test_shift(void)
 {
-	call		c = {.s = &a};
+	model_call	c = {.s = &a};
 	model		want;
 
 	switch (unit_below(5))
@@ -545,7 +545,7 @@ test_shift(void)
 static void
 test_copy(void)
 {
-	call		c = {.s = &a};
+	model_call	c = {.s = &a};
 
 	check_call(call_copy, &c, &ma);
 	CHECK(c.result.base + unit_env.headroom != a.bytes);
@@ -554,7 +554,7 @@ test_copy(void)
 static void
 test_from_values(void)
 {
-	call		c = {0};
+	model_call	c = {0};
 	model		want = ma;
 	int64_t    *values;
 
@@ -603,7 +603,7 @@ test_from_values(void)
 static void
 test_from_ranges(void)
 {
-	call		c = {0};
+	model_call	c = {0};
 	range_list	list = {0};
 	model		want;
 
@@ -666,7 +666,7 @@ test_limit(void)
 {
 	r64_op		op = all_ops[unit_below(4)];
 	model		want = model_combine(op, &ma, &mb);
-	call		c = {.op = op,.s = &a,.t = &b};
+	model_call	c = {.op = op,.s = &a,.t = &b};
 	size_t		size;
 
 	unit_note("%s", op_names[op]);
@@ -686,7 +686,7 @@ static void
 test_interrupt(void)
 {
 	model		want = model_combine(R64_XOR, &ma, &mb);
-	call		c = {.op = R64_XOR,.s = &a,.t = &b};
+	model_call	c = {.op = R64_XOR,.s = &a,.t = &b};
 	unit_outcome outcome;
 
 	unit_poll_limit = 1 + unit_skewed(50);

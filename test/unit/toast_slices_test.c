@@ -47,11 +47,13 @@ fetch(void *arg, size_t offset, size_t n)
 static r64_source
 open_source(const uint8_t *b, size_t n)
 {
+	r64_source	source = {.env = &unit_env,.fetch = fetch,.size = n};
+
 	bytes = b;
 	size = n;
 	part = NULL;
 	fetched = 0;
-	return (r64_source) {.env = &unit_env,.fetch = fetch,.size = n};
+	return source;
 }
 
 static void

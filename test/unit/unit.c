@@ -265,7 +265,7 @@ add_text(const char *fmt, va_list args)
 }
 
 void
-unit_case(const char *fmt, ...)
+unit_case(const char *fmt,...)
 {
 	va_list		args;
 
@@ -299,7 +299,7 @@ unit_numbered_case(uint64_t i)
 }
 
 void
-unit_note(const char *fmt, ...)
+unit_note(const char *fmt,...)
 {
 	va_list		args;
 

@@ -46,13 +46,13 @@ extern void unit_start(const char *program, uint64_t default_cases,
 					   int argc, char **argv);
 
 /* Begins a case.  The text is shown if one of its checks fails. */
-extern void unit_case(const char *fmt, ...) UNIT_PRINTF(1, 2);
+extern void unit_case(const char *fmt,...) UNIT_PRINTF(1, 2);
 
 /* The same for case number i, with chance seeded by unit_seed and i. */
 extern void unit_numbered_case(uint64_t i);
 
 /* Adds to what is shown if a check of this case fails. */
-extern void unit_note(const char *fmt, ...) UNIT_PRINTF(1, 2);
+extern void unit_note(const char *fmt,...) UNIT_PRINTF(1, 2);
 
 /* Ends the last case and prints the count; returns the exit status. */
 extern int	unit_finish(void);
