@@ -246,8 +246,8 @@ BEGIN
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
 	EXECUTE format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
 	EXECUTE format('UPDATE %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
-				   ' THEN clock_timestamp() ELSE clock_read END', $1)
-	USING remember, keep;
+				   ' THEN $3 ELSE clock_read END', $1)
+	USING remember, keep, clock_timestamp();
 	IF o.keep IS NOT NULL AND keep IS NULL THEN
 		EXECUTE format('UPDATE %3$s SET generation = NULL, ids = NULL, oldest = NULL', VARIADIC o.names);
 	END IF;
@@ -451,7 +451,8 @@ BEGIN
 		USING $2, o.generation, piece.places, o.chunk_bits;
 	END LOOP;
 	IF o.keep IS NOT NULL THEN
-		EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key = $1 AND generation < $4 RETURNING CASE WHEN $5 THEN %7$s END AS id)'
+		-- not "generation < $4": where that is NULL, Citus leaves out all of it
+		EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key = $1 AND generation < coalesce($4, 0) RETURNING CASE WHEN $5 THEN %7$s END AS id)'
 					   ' UPDATE %3$s AS w SET generation = $2, ids = $3, oldest = $4, forgotten = greatest(w.forgotten, f.id)'
 					   ' FROM (SELECT max(id) AS id FROM gone) AS f WHERE key = $1', VARIADIC o.names)
 		USING $2, row.generation, row.ids, row.oldest, o.ascending;
@@ -479,6 +480,10 @@ COMMENT ON FUNCTION roaring64_dedup_load(regclass, text, roaring64) IS
 -- What fails for some keys is tried for half of them, and so on, and the key for
 -- which it fails alone is left for the next fold, with a warning.  A lock on a
 -- row is waited for so shortly that no deadlock is found meanwhile.
+--
+-- Rows of windows are locked by DO UPDATE with a condition that is false: it
+-- locks and writes nothing, and Citus has no FOR UPDATE over several shards.  A
+-- time is a parameter, as Citus takes no volatile function in an UPDATE.
 --
 CREATE PROCEDURE roaring64_dedup_fold(set regclass)
 LANGUAGE plpgsql
@@ -514,8 +519,9 @@ BEGIN
 				RETURN;
 			END IF;
 			IF NOT clocked AND o.remember IS NOT NULL THEN
-				EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM clock_timestamp() - clock_read), 0),'
-							   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = clock_timestamp()', $1);
+				EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
+							   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1', $1)
+				USING clock_timestamp();
 				clocked := true;
 			END IF;
 			EXECUTE format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
@@ -544,8 +550,9 @@ BEGIN
 			BEGIN
 				IF phase = 'windows' THEN
 					IF o.ascending THEN
-						EXECUTE format('SELECT FROM %3$s WHERE key BETWEEN $1 AND $2 ORDER BY key FOR NO KEY UPDATE', VARIADIC o.names)
-						USING low, high;
+						EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %2$s WHERE key BETWEEN $1 AND $2'
+									   ' AND generation <= $3 ORDER BY key ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
+						USING low, high, o.cutoff;
 						EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3 RETURNING key, %7$s AS id)'
 									   ' INSERT INTO %3$s AS w (key, forgotten) SELECT key, max(id) FROM gone GROUP BY key ORDER BY key'
 									   ' ON CONFLICT (key) DO UPDATE SET forgotten = greatest(w.forgotten, excluded.forgotten)', VARIADIC o.names)
@@ -565,10 +572,8 @@ BEGIN
 								   VARIADIC o.names)
 					USING low, high, o.chunk_bits, o.generation;
 				ELSE
-					EXECUTE format('INSERT INTO %3$s (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
-								   ' ON CONFLICT (key) DO NOTHING', VARIADIC o.names)
-					USING low, high;
-					EXECUTE format('SELECT FROM %3$s WHERE key BETWEEN $1 AND $2 ORDER BY key FOR NO KEY UPDATE', VARIADIC o.names)
+					EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
+								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
 					USING low, high;
 					EXECUTE format('UPDATE %3$s AS w SET generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
 								   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END, ids = 0, oldest = generation'
@@ -593,7 +598,7 @@ BEGIN
 				room := least(room * 2, most);
 			EXCEPTION WHEN OTHERS THEN
 				-- no privilege, no disk, no statement: nothing of a key
-				IF sqlstate ~ '^(42|53|57|58|XX000)' THEN
+				IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 					RAISE;
 				END IF;
 				IF low = high THEN

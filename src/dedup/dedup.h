@@ -37,11 +37,13 @@ enum
 typedef enum DedupStatement
 {
 	DEDUP_LOOK,
+	DEDUP_LOOK_DISTRIBUTED,
 	DEDUP_LOOK_AGAIN,
 	DEDUP_CLAIM,
 	DEDUP_LOOK_MANY,
 	DEDUP_LOOK_CLAIMS,
 	DEDUP_CLAIM_MANY,
+	DEDUP_CLAIM_MANY_DISTRIBUTED,
 	DEDUP_UNDO,
 	DEDUP_FORGOTTEN,
 	DEDUP_STATEMENTS
@@ -58,6 +60,7 @@ typedef struct DedupSet
 	bool		ascending;		/* what is too old can be told */
 	bool		snowflake;		/* members of chunks are folded ids */
 	bool		owned;			/* claims go straight into the chunks */
+	bool		distributed;	/* by Citus */
 	int32		chunk_bits;
 	Oid			type;			/* roaring64 */
 	SPIPlanPtr	plans[DEDUP_STATEMENTS];

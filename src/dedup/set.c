@@ -51,6 +51,10 @@ static bool any_stale = false;
  * windows.  What takes one id has one plan for all; that for many is made for
  * each array, as it depends on how long that is.
  *
+ * On Citus, only a statement on one table can have one plan for all; and where
+ * an INSERT ... SELECT leaves rows out, Citus counts them as returned, which SPI
+ * reports as an error, unless the statement is within another.
+ *
  * A batch goes in in the order of the array, which is sorted: two of them meet
  * in the same order and never deadlock.
  */
@@ -64,14 +68,26 @@ typedef struct Statement
 	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
 
+#define LOOK \
+	"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1" \
+	" AND chunk OPERATOR(pg_catalog.=) $2" \
+	" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1" \
+	" AND id OPERATOR(pg_catalog.=) $3"
+#define CLAIM_MANY \
+	"INSERT INTO %1 (key, id, claimed_at) SELECT $1, i, t" \
+	" FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, t)" \
+	" ON CONFLICT (key, id) DO NOTHING RETURNING id"
+
 static const Statement statements[DEDUP_STATEMENTS] = {
 	/* the sets that may have the id, and NULL for a claim of it */
 	[DEDUP_LOOK] = {
-		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) $2"
-		" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) $3",
+		LOOK,
 		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_GENERIC_PLAN,
+		SPI_OK_SELECT, "S"
+	},
+	[DEDUP_LOOK_DISTRIBUTED] = {
+		LOOK,
+		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_CUSTOM_PLAN,
 		SPI_OK_SELECT, "S"
 	},
 	[DEDUP_LOOK_AGAIN] = {
@@ -97,11 +113,14 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 	},
 	/* claimed_at keeps the order of the array */
 	[DEDUP_CLAIM_MANY] = {
-		"INSERT INTO %1 (key, id, claimed_at) SELECT $1, i, t"
-		" FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, t)"
-		" ON CONFLICT (key, id) DO NOTHING RETURNING id",
+		CLAIM_MANY,
 		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
 		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_INSERT_RETURNING, "b"
+	},
+	[DEDUP_CLAIM_MANY_DISTRIBUTED] = {
+		"WITH claimed AS (" CLAIM_MANY ") SELECT id FROM claimed ORDER BY id",
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
 	},
 	[DEDUP_UNDO] = {
 		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
@@ -243,6 +262,20 @@ option(DedupSet *set, int n)
 	return value;
 }
 
+/* Whether Citus has a table: it lists those in one of its own. */
+static bool
+is_distributed(Oid relid)
+{
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+
+	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)) &&
+		SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
+							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
+							  1, &type, &value, NULL, true, 1) == SPI_OK_SELECT &&
+		SPI_processed > 0;
+}
+
 /* Reads the row of options, with the snapshot of the calling statement. */
 static void
 read_options(DedupSet *set)
@@ -290,6 +323,7 @@ read_options(DedupSet *set)
 		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
 		not_a_set(set->relid);
 	SPI_freetuptable(SPI_tuptable);
+	set->distributed = is_distributed(set->tables[DEDUP_CLAIMS]);
 }
 
 /*
@@ -389,6 +423,16 @@ checked(DedupSet *set, int code, DedupStatement n)
 	return SPI_processed;
 }
 
+/* A statement in the form that the set's tables take. */
+static DedupStatement
+form_of(const DedupSet *set, DedupStatement n)
+{
+	if (!set->distributed)
+		return n;
+	return n == DEDUP_LOOK ? DEDUP_LOOK_DISTRIBUTED :
+		n == DEDUP_CLAIM_MANY ? DEDUP_CLAIM_MANY_DISTRIBUTED : n;
+}
+
 /*
  * Executes a statement, planned now or before, without sequential scans: a plan
  * that is kept must find its rows by their index, also where the table was
@@ -422,7 +466,7 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 uint64
 dedup_run(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return execute(set, n, values, InvalidSnapshot, false);
+	return execute(set, form_of(set, n), values, InvalidSnapshot, false);
 }
 
 /* The same, seeing what is committed by now, whatever the isolation level. */
@@ -440,7 +484,7 @@ dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 uint64
 dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return execute(set, n, values, InvalidSnapshot, true);
+	return execute(set, form_of(set, n), values, InvalidSnapshot, true);
 }
 
 /* Reports an argument that is NULL. */
@@ -477,23 +521,13 @@ dedup_writable(const char *function)
 }
 
 /*
- * Reports a set that is distributed, if the snapshot is the transaction's.
- * Citus lists what it distributes in a table; another node cannot be asked
- * for its latest snapshot.
+ * Reports a set that is distributed, if the snapshot is the transaction's:
+ * another node cannot be asked for its latest.
  */
 void
 dedup_check_isolation(DedupSet *set)
 {
-	Oid			type = OIDOID;
-	Datum		relid = ObjectIdGetDatum(set->tables[DEDUP_CLAIMS]);
-
-	if (!IsolationUsesXactSnapshot() ||
-		!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
-		return;
-	if (SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
-							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
-							  1, &type, &relid, NULL, true, 1) == SPI_OK_SELECT &&
-		SPI_processed > 0)
+	if (set->distributed && IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ids of a distributed dedup set can be claimed in READ COMMITTED only"),
