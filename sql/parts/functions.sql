@@ -10,11 +10,11 @@ SUPPORT roaring64_cardinality_support;
 COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
 'number of elements';
 
-CREATE FUNCTION roaring64_cardinality_range(roaring64, int8range)
+CREATE FUNCTION roaring64_cardinality(roaring64, int8range)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION roaring64_cardinality_range(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_cardinality(roaring64, int8range) IS
 'number of elements in the range';
 
 CREATE FUNCTION roaring64_is_empty(roaring64)

@@ -56,8 +56,8 @@ roaring64_cardinality(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_cardinality_range(roaring64, int8range) returns bigint: number of
- * elements in the range.
+ * roaring64_cardinality(roaring64, int8range) returns bigint: number of elements
+ * in the range.
  */
 PG_FUNCTION_INFO_V1(roaring64_cardinality_range);
 Datum

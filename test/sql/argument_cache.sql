@@ -50,7 +50,7 @@ END $$;
 
 -- other functions on the same value row after row
 SELECT bool_and(roaring64_rank(s, id) = r AND
-				roaring64_cardinality_range(s, int8range(NULL, id, '[]')) = r)
+				roaring64_cardinality(s, int8range(NULL, id, '[]')) = r)
 FROM (SELECT s, id, (SELECT count(*) FROM roaring64_elements(s) e
 					 WHERE e <= id) AS r
 	  FROM probe, kept WHERE k = 2 AND i <= 100) x;

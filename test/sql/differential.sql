@@ -332,7 +332,7 @@ FROM ranges JOIN sets USING (id),
 	 LATERAL (VALUES
 		('&(roaring64,int8range)', same(s & r, inside)),
 		('-(roaring64,int8range)', same(s - r, outside)),
-		('roaring64_cardinality_range(roaring64,int8range)', roaring64_cardinality_range(s, r) = cardinality(inside)),
+		('roaring64_cardinality(roaring64,int8range)', roaring64_cardinality(s, r) = cardinality(inside)),
 		('&&(roaring64,int8range)', (s && r) = (inside <> '{}')),
 		('&&(int8range,roaring64)', (r && s) = (inside <> '{}')),
 		('<@(roaring64,int8range)', (s <@ r) = (outside = '{}')),
@@ -360,7 +360,7 @@ FROM sets, LATERAL (SELECT r FROM roaring64_ranges(s) AS r ORDER BY hashint8(low
 	 LATERAL (VALUES
 		('@>(roaring64,int8range)', s @> r), ('<@(int8range,roaring64)', r <@ s),
 		('@>(roaring64,int8range)', CASE WHEN upper(r) < 9223372036854775807 THEN NOT s @> int8range(lower(r), upper(r), '[]') ELSE true END),
-		('#(roaring64,int8range)', roaring64_cardinality(s # r) = n - roaring64_cardinality_range(s, r))
+		('#(roaring64,int8range)', roaring64_cardinality(s # r) = n - roaring64_cardinality(s, r))
 	 ) AS u (what, ok);
 
 --

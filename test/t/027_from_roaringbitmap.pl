@@ -150,7 +150,7 @@ SKIP:
 		'CASE WHEN NOT rb64_is_empty(a | b) THEN rb64_jaccard_dist(a, b) END'
 		  => 'CASE WHEN NOT roaring64_is_empty(c | d) THEN roaring64_jaccard(c, d) END',
 		'rb64_to_array(rb64_range(a, 50, 900))' => '(c & int8range(50, 900))::bigint[]',
-		'rb64_range_cardinality(a, 50, 900)' => 'roaring64_cardinality_range(c, int8range(50, 900))',
+		'rb64_range_cardinality(a, 50, 900)' => 'roaring64_cardinality(c, int8range(50, 900))',
 		'rb64_to_array(rb64_fill(a, 50, 900))' => '(c | int8range(50, 900))::bigint[]',
 		'rb64_to_array(rb64_clear(a, 50, 900))' => '(c - int8range(50, 900))::bigint[]',
 		'rb64_to_array(rb64_flip(a, 50, 900))' => '(c # int8range(50, 900))::bigint[]',
