@@ -27,11 +27,9 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-/*
- * Whether the members of a chunk, as they are in the table, contain a place.
- */
-bool
-dedup_holds(Datum members, int64 place)
+/* Whether the members of a chunk, as they are in the table, contain a place. */
+static bool
+holds(Datum members, int64 place)
 {
 	ToastSource source;
 	r64_set		set;
@@ -42,50 +40,40 @@ dedup_holds(Datum members, int64 place)
 	return r64_contains(&set, place);
 }
 
-/* Whether two values are stored as the same bytes. */
-bool
-dedup_same_datum(Datum a, Datum b)
-{
-	struct varlena *x = (struct varlena *) DatumGetPointer(a);
-	struct varlena *y = (struct varlena *) DatumGetPointer(b);
-
-	return VARSIZE_ANY(x) == VARSIZE_ANY(y) &&
-		memcmp(x, y, VARSIZE_ANY(x)) == 0;
-}
-
-/* The set, or NULL for a claim, in a row that a look has found. */
-static Datum
-found_set(SPITupleTable *rows, uint64 i, bool *isnull)
-{
-	return SPI_getbinval(rows->vals[i], rows->tupdesc, 1, isnull);
-}
-
-/* Whether one of the rows is of the id. */
+/*
+ * Whether one of the rows that a look has found is of the id: has a set that
+ * holds it, or NULL for a claim.
+ */
 static bool
-is_among(SPITupleTable *rows, uint64 n, int64 place)
+is_among(SPITupleTable *rows, int64 place)
 {
-	for (uint64 i = 0; i < n; i++)
+	for (uint64 i = 0; i < rows->numvals; i++)
 	{
 		bool		isnull;
-		Datum		members = found_set(rows, i, &isnull);
+		Datum		members = SPI_getbinval(rows->vals[i], rows->tupdesc, 1,
+											&isnull);
 
-		if (isnull || dedup_holds(members, place))
+		if (isnull || holds(members, place))
 			return true;
 	}
 	return false;
 }
 
-static bool
-are_same(SPITupleTable *a, uint64 na, SPITupleTable *b, uint64 nb)
+/* Whether rows, which have no NULLs, are stored as the same bytes. */
+bool
+dedup_same_rows(SPITupleTable *a, SPITupleTable *b)
 {
-	bool		isnull;
-
-	if (na != nb)
+	if (a->numvals != b->numvals)
 		return false;
-	for (uint64 i = 0; i < na; i++)
+	for (uint64 i = 0; i < a->numvals; i++)
 	{
-		if (!dedup_same_datum(found_set(a, i, &isnull),
-							  found_set(b, i, &isnull)))
+		HeapTuple	x = a->vals[i];
+		HeapTuple	y = b->vals[i];
+		Size		header = x->t_data->t_hoff;
+
+		if (x->t_len != y->t_len || header != y->t_data->t_hoff ||
+			memcmp((char *) x->t_data + header, (char *) y->t_data + header,
+				   x->t_len - header) != 0)
 			return false;
 	}
 	return true;
@@ -134,36 +122,29 @@ dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 }
 
 /*
- * Writes ids straight into the chunks of an owned set, and says of each
- * whether it is new.  Writing waits for others that write to the key, so only
- * the function that writes knows what is new.  Its statement names an object
- * of the extension and is not kept.
+ * Writes ids straight into the chunks of an owned set, and returns those that
+ * are new.  Writing waits for others that write to the key, so only the function
+ * that writes knows what is new.  Its statement names an object of the
+ * extension and is not kept.
  */
-void
-dedup_claim_owned(DedupSet *set, Oid funcid, Datum key, const int64 *ids,
-				  int n, DedupAnswer *answers)
+r64_set
+dedup_append(DedupSet *set, Oid funcid, Datum key, const int64 *ids, int n)
 {
 	Oid			types[3] = {REGCLASSOID, TEXTOID, INT8ARRAYOID};
 	Datum		values[3] = {
-		ObjectIdGetDatum(set->relid), key, roaring64_bigint_array(ids, n)
+		ObjectIdGetDatum(set->tables[DEDUP_SET]), key,
+		roaring64_bigint_array(ids, n)
 	};
 	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(funcid)));
 	bool		isnull;
-	r64_set		fresh;
 
-	if (n == 0)
-		return;
 	if (SPI_execute_with_args(psprintf("SELECT %s.roaring64_dedup_append($1, $2, %s.roaring64_from_array($3), $3)",
 									   schema, schema),
 							  3, types, values, NULL, false, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
 		elog(ERROR, "could not write to an owned dedup set");
-	fresh = DatumGetRoaring64(SPI_getbinval(SPI_tuptable->vals[0],
-											SPI_tuptable->tupdesc, 1, &isnull));
-	r64_index_set(&fresh);
-	for (int i = 0; i < n; i++)
-		answers[i] = r64_contains(&fresh, ids[i]) ? DEDUP_NEW : DEDUP_DUPLICATE;
-	r64_close(&fresh);
+	return DatumGetRoaring64(SPI_getbinval(SPI_tuptable->vals[0],
+										   SPI_tuptable->tupdesc, 1, &isnull));
 }
 
 /* Claims an id; funcid is the OID of the calling function. */
@@ -178,29 +159,28 @@ dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
 	};
 	SPITupleTable *before;
-	uint64		nbefore;
-	uint64		n;
 	DedupAnswer answer;
 
 	dedup_check_key(key);
 	dedup_check_isolation(set);
-	nbefore = dedup_run(set, DEDUP_LOOK, look);
+	dedup_run(set, DEDUP_LOOK, look);
 	before = SPI_tuptable;
-	if (is_among(before, nbefore, place))
+	if (is_among(before, place))
 		return DEDUP_DUPLICATE;
 	if (is_too_old(set, key, id, dedup_run))
 		return DEDUP_TOO_OLD;
 	if (set->owned)
 	{
-		dedup_claim_owned(set, funcid, key, &id, 1, &answer);
-		return answer;
+		r64_set		fresh = dedup_append(set, funcid, key, &id, 1);
+
+		return r64_contains(&fresh, id) ? DEDUP_NEW : DEDUP_DUPLICATE;
 	}
 	if (dedup_run(set, DEDUP_CLAIM, claim) == 0)
 		return DEDUP_DUPLICATE;
 
-	n = dedup_run_latest(set, DEDUP_LOOK_AGAIN, look);
-	if (!are_same(before, nbefore, SPI_tuptable, n) &&
-		is_among(SPI_tuptable, n, place))
+	dedup_run_latest(set, DEDUP_LOOK_AGAIN, look);
+	if (!dedup_same_rows(before, SPI_tuptable) &&
+		is_among(SPI_tuptable, place))
 		answer = DEDUP_DUPLICATE;
 	else if (is_too_old(set, key, id, dedup_run_latest))
 		answer = DEDUP_TOO_OLD;
@@ -221,9 +201,7 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 	DedupAnswer answer;
 
 	dedup_writable("roaring64_dedup_claim()");
-	dedup_not_null(fcinfo, 0, "dedup set");
-	dedup_not_null(fcinfo, 1, "key");
-	dedup_not_null(fcinfo, 2, "id");
+	dedup_not_null(fcinfo, "id");
 	SPI_connect();
 	answer = dedup_claim(dedup_open(PG_GETARG_OID(0)), fcinfo->flinfo->fn_oid,
 						 PointerGetDatum(PG_GETARG_TEXT_PP(1)),
@@ -248,9 +226,7 @@ roaring64_dedup_seen(PG_FUNCTION_ARGS)
 	bool		seen;
 	bool		too_old = false;
 
-	dedup_not_null(fcinfo, 0, "dedup set");
-	dedup_not_null(fcinfo, 1, "key");
-	dedup_not_null(fcinfo, 2, "id");
+	dedup_not_null(fcinfo, "id");
 	SPI_connect();
 	set = dedup_open(PG_GETARG_OID(0));
 	place = dedup_place(set, PG_GETARG_INT64(2));
@@ -258,7 +234,7 @@ roaring64_dedup_seen(PG_FUNCTION_ARGS)
 	look[1] = Int64GetDatum(dedup_chunk(set, place));
 	look[2] = PG_GETARG_DATUM(2);
 	dedup_read(set, DEDUP_LOOK, look);
-	seen = is_among(SPI_tuptable, SPI_processed, place);
+	seen = is_among(SPI_tuptable, place);
 	if (!seen)
 		too_old = is_too_old(set, look[0], PG_GETARG_INT64(2), dedup_read);
 	SPI_finish();

@@ -20,6 +20,8 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 
+#include "type/roaring64.h"
+
 #define DEDUP_MAX_KEY	1024	/* bytes, which three columns of an index take */
 #define DEDUP_MAX_BATCH	1000000
 
@@ -36,6 +38,7 @@ enum
 /* The statements: see statements in set.c. */
 typedef enum DedupStatement
 {
+	DEDUP_OPTIONS,
 	DEDUP_LOOK,
 	DEDUP_LOOK_DISTRIBUTED,
 	DEDUP_LOOK_AGAIN,
@@ -52,10 +55,8 @@ typedef enum DedupStatement
 /* What a session knows of a set: nothing that roaring64_dedup_alter changes. */
 typedef struct DedupSet
 {
-	Oid			relid;			/* of its first table */
-	bool		stale;			/* one of the tables has changed since */
 	MemoryContext context;		/* of all this but the plans */
-	struct DedupSet *next;		/* in the list of those to be freed */
+	MemoryContextCallback callback; /* frees the plans */
 	Oid			tables[DEDUP_TABLES];
 	bool		ascending;		/* what is too old can be told */
 	bool		snowflake;		/* members of chunks are folded ids */
@@ -80,12 +81,10 @@ extern DedupSet *dedup_open(Oid relid);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
-extern void dedup_not_null(FunctionCallInfo fcinfo, int argno,
-						   const char *what);
+extern void dedup_not_null(FunctionCallInfo fcinfo, const char *third);
 extern void dedup_check_key(Datum key);
 extern void dedup_writable(const char *function);
 extern void dedup_check_isolation(DedupSet *set);
-extern char *dedup_relation_name(Oid relid);
 extern int64 dedup_place(const DedupSet *set, int64 id);
 
 /* The number of the chunk that has a place. */
@@ -93,10 +92,9 @@ extern int64 dedup_place(const DedupSet *set, int64 id);
 
 /* claim.c */
 extern DedupAnswer dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id);
-extern void dedup_claim_owned(DedupSet *set, Oid funcid, Datum key,
-							  const int64 *ids, int n, DedupAnswer *answers);
-extern bool dedup_holds(Datum members, int64 place);
-extern bool dedup_same_datum(Datum a, Datum b);
+extern r64_set dedup_append(DedupSet *set, Oid funcid, Datum key,
+							const int64 *ids, int n);
+extern bool dedup_same_rows(SPITupleTable *a, SPITupleTable *b);
 extern bool dedup_forgotten(DedupSet *set, Datum key, DedupRun run,
 							int64 *highest);
 extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);

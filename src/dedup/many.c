@@ -21,44 +21,27 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-/* An id and where it stands in the array. */
-typedef struct Given
+/* What to sort by, first, and what it belongs to. */
+typedef struct Sorted
 {
-	int64		id;
-	int			position;
-} Given;
+	int64		by;
+	int			i;
+} Sorted;
 
 typedef struct Batch
 {
 	Datum		key;
-	Given	   *given;			/* by id, then by position */
 	int			ngiven;
+	int		   *index;			/* of what was given: which of the ids it is */
 	int64	   *ids;			/* distinct, ascending */
-	int		   *positions;		/* of the first of each */
 	DedupAnswer *answers;		/* of each */
+	Sorted	   *chunks;			/* of each, by chunk */
 	int			n;
 } Batch;
 
-/* Rows (chunk, members) of a look, by chunk. */
-typedef struct Rows
-{
-	SPITupleTable *table;
-	uint64		n;
-} Rows;
-
+/* Also compares what begins with an int64. */
 static int
-compare_given(const void *a, const void *b)
-{
-	const Given *x = a;
-	const Given *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->position < y->position ? -1 : 1;
-}
-
-static int
-compare_ids(const void *a, const void *b)
+compare_int64(const void *a, const void *b)
 {
 	int64		x = *(const int64 *) a;
 	int64		y = *(const int64 *) b;
@@ -71,14 +54,13 @@ static Batch
 get_batch(FunctionCallInfo fcinfo)
 {
 	Batch		batch = {0};
-	int64	   *values;
+	Sorted	   *given;
 
-	dedup_not_null(fcinfo, 0, "dedup set");
-	dedup_not_null(fcinfo, 1, "key");
-	dedup_not_null(fcinfo, 2, "array of ids");
+	dedup_not_null(fcinfo, "array of ids");
 	batch.key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
 	dedup_check_key(batch.key);
-	values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2), &batch.ngiven);
+	batch.ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2),
+									   &batch.ngiven);
 	if (batch.ngiven > DEDUP_MAX_BATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -86,158 +68,117 @@ get_batch(FunctionCallInfo fcinfo)
 				 errdetail("A batch has at most %d ids.", DEDUP_MAX_BATCH),
 				 errhint("Call the function several times.")));
 
-	batch.given = palloc(sizeof(Given) * Max(batch.ngiven, 1));
+	given = palloc(sizeof(Sorted) * batch.ngiven);
 	for (int i = 0; i < batch.ngiven; i++)
 	{
-		batch.given[i].id = values[i];
-		batch.given[i].position = i;
+		given[i].by = batch.ids[i];
+		given[i].i = i;
 	}
-	qsort(batch.given, batch.ngiven, sizeof(Given), compare_given);
-
-	batch.ids = values;			/* not needed any more, and long enough */
-	batch.positions = palloc(sizeof(int) * Max(batch.ngiven, 1));
+	qsort(given, batch.ngiven, sizeof(Sorted), compare_int64);
+	batch.index = palloc(sizeof(int) * batch.ngiven);
 	for (int i = 0; i < batch.ngiven; i++)
 	{
-		if (i > 0 && batch.given[i].id == batch.given[i - 1].id)
-			continue;
-		batch.ids[batch.n] = batch.given[i].id;
-		batch.positions[batch.n++] = batch.given[i].position;
+		if (i == 0 || given[i].by != given[i - 1].by)
+			batch.ids[batch.n++] = given[i].by;
+		batch.index[given[i].i] = batch.n - 1;
 	}
-	batch.answers = palloc0(sizeof(DedupAnswer) * Max(batch.n, 1));
+	pfree(given);
+	batch.answers = palloc0(sizeof(DedupAnswer) * batch.n);
 	return batch;
 }
 
 /*
  * The answers as a boolean[]: whether an id has the wanted answer, NULL if it
- * is too old.  What is no first is a duplicate.
+ * is too old.  Once it has been said to be new, it is a duplicate.
  */
 static Datum
-answers_array(const Batch *batch, DedupAnswer wanted, bool repeat)
+answers_array(Batch *batch, DedupAnswer wanted)
 {
-	Datum	   *values = palloc(sizeof(Datum) * Max(batch->ngiven, 1));
-	bool	   *nulls = palloc(Max(batch->ngiven, 1));
+	Datum	   *values = palloc(sizeof(Datum) * batch->ngiven);
+	bool	   *nulls = palloc(batch->ngiven);
 	int			dims[1] = {batch->ngiven};
 	int			lbs[1] = {1};
-	int			j = -1;
 
-	if (batch->ngiven == 0)
-		return PointerGetDatum(construct_empty_array(BOOLOID));
 	for (int i = 0; i < batch->ngiven; i++)
 	{
-		const Given *given = &batch->given[i];
-		bool		first = i == 0 || given->id != given[-1].id;
-		DedupAnswer answer;
+		DedupAnswer *answer = &batch->answers[batch->index[i]];
 
-		if (first)
-			j++;
-		answer = batch->answers[j];
-		if (!first && !repeat && answer == DEDUP_NEW)
-			answer = DEDUP_DUPLICATE;
-		nulls[given->position] = answer == DEDUP_TOO_OLD;
-		values[given->position] = BoolGetDatum(answer == wanted);
+		nulls[i] = *answer == DEDUP_TOO_OLD;
+		values[i] = BoolGetDatum(*answer == wanted);
+		if (*answer == wanted)
+			*answer = DEDUP_DUPLICATE;
 	}
 	return PointerGetDatum(construct_md_array(values, nulls, 1, dims, lbs,
 											  BOOLOID, 1, true, TYPALIGN_CHAR));
 }
 
-/* The chunks of all ids, distinct. */
+/* Sorts the ids by their chunks, and returns those, distinct. */
 static Datum
-chunk_numbers(const DedupSet *set, const Batch *batch)
+sort_by_chunk(const DedupSet *set, Batch *batch)
 {
 	int64	   *chunks = palloc(sizeof(int64) * batch->n);
 	int			n = 0;
 
-	for (int i = 0; i < batch->n; i++)
-		chunks[i] = dedup_chunk(set, dedup_place(set, batch->ids[i]));
-	qsort(chunks, batch->n, sizeof(int64), compare_ids);
+	batch->chunks = palloc(sizeof(Sorted) * batch->n);
 	for (int i = 0; i < batch->n; i++)
 	{
-		if (i == 0 || chunks[i] != chunks[n - 1])
-			chunks[n++] = chunks[i];
+		batch->chunks[i].by = dedup_chunk(set, dedup_place(set, batch->ids[i]));
+		batch->chunks[i].i = i;
+	}
+	qsort(batch->chunks, batch->n, sizeof(Sorted), compare_int64);
+	for (int i = 0; i < batch->n; i++)
+	{
+		if (i == 0 || batch->chunks[i].by != chunks[n - 1])
+			chunks[n++] = batch->chunks[i].by;
 	}
 	return roaring64_bigint_array(chunks, n);
 }
 
 static Datum
-row_column(Rows rows, uint64 i, int column)
+row_column(SPITupleTable *rows, uint64 i, int column)
 {
 	bool		isnull;
+	Datum		value = SPI_getbinval(rows->vals[i], rows->tupdesc, column,
+									  &isnull);
 
-	return SPI_getbinval(rows.table->vals[i], rows.table->tupdesc, column,
-						 &isnull);
-}
-
-static bool
-are_same(Rows a, Rows b)
-{
-	if (a.n != b.n)
-		return false;
-	for (uint64 i = 0; i < a.n; i++)
-	{
-		if (row_column(a, i, 1) != row_column(b, i, 1) ||
-			!dedup_same_datum(row_column(a, i, 2), row_column(b, i, 2)))
-			return false;
-	}
-	return true;
-}
-
-/* An id of a batch by its chunk. */
-typedef struct Placed
-{
-	int64		chunk;
-	int64		place;
-	int			i;				/* in the batch */
-} Placed;
-
-static int
-compare_placed(const void *a, const void *b)
-{
-	return compare_ids(&((const Placed *) a)->chunk,
-					   &((const Placed *) b)->chunk);
+	if (isnull)
+		elog(ERROR, "a table of a dedup set has a NULL");
+	return value;
 }
 
 /*
- * Notes what of the batch is in the rows as duplicates.  Both are gone through
- * by chunk, and each set is opened once.
+ * Notes what of the batch is in rows (chunk, members) as duplicates.  Both are
+ * gone through by chunk, and each set is opened once.
  */
 static void
-look_into(DedupSet *set, Batch *batch, Rows rows)
+look_into(DedupSet *set, Batch *batch, SPITupleTable *rows)
 {
-	Placed	   *placed;
+	const Sorted *chunks = batch->chunks;
 	int			first = 0;
 
-	if (rows.n == 0)
-		return;
-	placed = palloc(sizeof(Placed) * batch->n);
-	for (int i = 0; i < batch->n; i++)
-	{
-		placed[i].place = dedup_place(set, batch->ids[i]);
-		placed[i].chunk = dedup_chunk(set, placed[i].place);
-		placed[i].i = i;
-	}
-	qsort(placed, batch->n, sizeof(Placed), compare_placed);
-	for (uint64 r = 0; r < rows.n; r++)
+	for (uint64 r = 0; r < rows->numvals; r++)
 	{
 		int64		chunk = DatumGetInt64(row_column(rows, r, 1));
+		Datum		datum = row_column(rows, r, 2);
 		struct varlena *value;
 		r64_set		members;
 
 		CHECK_FOR_INTERRUPTS();
-		while (first < batch->n && placed[first].chunk < chunk)
+		while (first < batch->n && chunks[first].by < chunk)
 			first++;
-		value = PG_DETOAST_DATUM_PACKED(row_column(rows, r, 2));
+		value = PG_DETOAST_DATUM_PACKED(datum);
 		members = roaring64_view(value);
 		r64_index_set(&members);
-		for (int i = first; i < batch->n && placed[i].chunk == chunk; i++)
+		for (int i = first; i < batch->n && chunks[i].by == chunk; i++)
 		{
-			if (r64_contains(&members, placed[i].place))
-				batch->answers[placed[i].i] = DEDUP_DUPLICATE;
+			if (r64_contains(&members,
+							 dedup_place(set, batch->ids[chunks[i].i])))
+				batch->answers[chunks[i].i] = DEDUP_DUPLICATE;
 		}
 		r64_close(&members);
-		if (PointerGetDatum(value) != row_column(rows, r, 2))
+		if (PointerGetDatum(value) != datum)
 			pfree(value);
 	}
-	pfree(placed);
 }
 
 /* Notes what is not above the highest that was forgotten. */
@@ -255,56 +196,51 @@ look_for_old(DedupSet *set, Batch *batch, DedupRun run)
 	}
 }
 
+/* Gives an answer to the ids in rows (id). */
+static void
+answer_rows(Batch *batch, SPITupleTable *rows, DedupAnswer answer)
+{
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		int64		id = DatumGetInt64(row_column(rows, i, 1));
+		int64	   *found = bsearch(&id, batch->ids, batch->n, sizeof(int64),
+									compare_int64);
+
+		if (found == NULL)
+			elog(ERROR, "the id of a claim was changed");
+		batch->answers[found - batch->ids] = answer;
+	}
+}
+
 /*
- * Inserts the claims.  They are told apart, by a microsecond each, in the
- * order of the array.
+ * Inserts the claims.  Only if they are not all that were to be inserted does
+ * it matter which they are.
  */
 static void
 insert_claims(DedupSet *set, Batch *batch)
 {
-	TimestampTz now = GetCurrentTimestamp();
 	int64	   *ids = palloc(sizeof(int64) * batch->n);
-	int64	   *times = palloc(sizeof(int64) * batch->n);
 	int			n = 0;
-	uint64		inserted;
-	ArrayType  *array;
 	Datum		values[3];
-	bool		isnull;
 
 	for (int i = 0; i < batch->n; i++)
 	{
-		if (batch->answers[i] != DEDUP_NEW)
-			continue;
-		ids[n] = batch->ids[i];
-		times[n++] = now + batch->positions[i];
+		if (batch->answers[i] == DEDUP_NEW)
+			ids[n++] = batch->ids[i];
 	}
 	if (n == 0)
 		return;
 	values[0] = batch->key;
 	values[1] = roaring64_bigint_array(ids, n);
-	array = DatumGetArrayTypeP(roaring64_bigint_array(times, n));
-	array->elemtype = TIMESTAMPTZOID;	/* which is an int64 too */
-	values[2] = PointerGetDatum(array);
-	inserted = dedup_run(set, DEDUP_CLAIM_MANY, values);
-	if (inserted < n)
+	values[2] = TimestampTzGetDatum(GetCurrentTimestamp());
+	if (dedup_run(set, DEDUP_CLAIM_MANY, values) < n)
 	{
-		/* the rows come in the order in which they were inserted */
-		uint64		row = 0;
-
 		for (int i = 0; i < batch->n; i++)
 		{
-			if (batch->answers[i] != DEDUP_NEW)
-				continue;
-			if (row < inserted &&
-				DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row],
-											SPI_tuptable->tupdesc, 1,
-											&isnull)) == batch->ids[i])
-				row++;
-			else
+			if (batch->answers[i] == DEDUP_NEW)
 				batch->answers[i] = DEDUP_DUPLICATE;
 		}
-		if (row != inserted)
-			elog(ERROR, "claims were not inserted in their order");
+		answer_rows(batch, SPI_tuptable, DEDUP_NEW);
 	}
 	SPI_freetuptable(SPI_tuptable);
 }
@@ -325,49 +261,57 @@ undo(DedupSet *set, const Batch *batch, const DedupAnswer *before)
 		dedup_undo(set, batch->key, ids, n);
 }
 
+/* Claims what is new in an owned set, in the order of the array. */
+static void
+claim_owned(DedupSet *set, Oid funcid, Batch *batch)
+{
+	int64	   *ids = palloc(sizeof(int64) * batch->n);
+	int			n = 0;
+	r64_set		fresh;
+
+	for (int i = 0; i < batch->ngiven; i++)
+	{
+		DedupAnswer *answer = &batch->answers[batch->index[i]];
+
+		if (*answer != DEDUP_NEW)
+			continue;
+		ids[n++] = batch->ids[batch->index[i]];
+		*answer = DEDUP_DUPLICATE;
+	}
+	if (n == 0)
+		return;
+	fresh = dedup_append(set, funcid, batch->key, ids, n);
+	r64_index_set(&fresh);
+	for (int i = 0; i < batch->n; i++)
+	{
+		if (r64_contains(&fresh, batch->ids[i]))
+			batch->answers[i] = DEDUP_NEW;
+	}
+	r64_close(&fresh);
+}
+
 static void
 claim_many(DedupSet *set, Oid funcid, Batch *batch)
 {
-	Datum		values[2] = {batch->key, chunk_numbers(set, batch)};
-	Rows		before;
-	Rows		after;
+	Datum		values[2] = {batch->key, sort_by_chunk(set, batch)};
+	SPITupleTable *before;
 	DedupAnswer *inserted;
 
-	before.n = dedup_run(set, DEDUP_LOOK_MANY, values);
-	before.table = SPI_tuptable;
+	dedup_run(set, DEDUP_LOOK_MANY, values);
+	before = SPI_tuptable;
 	look_into(set, batch, before);
 	look_for_old(set, batch, dedup_run);
 	if (set->owned)
 	{
-		/* in the order of the array */
-		Given	   *order = palloc(sizeof(Given) * batch->n);
-		int64	   *ids = palloc(sizeof(int64) * batch->n);
-		DedupAnswer *answers = palloc(sizeof(DedupAnswer) * batch->n);
-		int			n = 0;
-
-		for (int i = 0; i < batch->n; i++)
-		{
-			if (batch->answers[i] == DEDUP_NEW)
-			{
-				order[n].id = batch->positions[i];
-				order[n++].position = i;
-			}
-		}
-		qsort(order, n, sizeof(Given), compare_given);
-		for (int i = 0; i < n; i++)
-			ids[i] = batch->ids[order[i].position];
-		dedup_claim_owned(set, funcid, batch->key, ids, n, answers);
-		for (int i = 0; i < n; i++)
-			batch->answers[order[i].position] = answers[i];
+		claim_owned(set, funcid, batch);
 		return;
 	}
 	insert_claims(set, batch);
 	inserted = palloc(sizeof(DedupAnswer) * batch->n);
 	memcpy(inserted, batch->answers, sizeof(DedupAnswer) * batch->n);
-	after.n = dedup_run_latest(set, DEDUP_LOOK_MANY, values);
-	after.table = SPI_tuptable;
-	if (!are_same(before, after))
-		look_into(set, batch, after);
+	dedup_run_latest(set, DEDUP_LOOK_MANY, values);
+	if (!dedup_same_rows(before, SPI_tuptable))
+		look_into(set, batch, SPI_tuptable);
 	look_for_old(set, batch, dedup_run_latest);
 	undo(set, batch, inserted);
 }
@@ -394,29 +338,9 @@ roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
 	if (batch.n > 0)
 		claim_many(set, fcinfo->flinfo->fn_oid, &batch);
 	MemoryContextSwitchTo(context);
-	result = answers_array(&batch, DEDUP_NEW, false);
+	result = answers_array(&batch, DEDUP_NEW);
 	SPI_finish();
 	return result;
-}
-
-/* Notes the claims of ids, in the snapshot of the calling statement. */
-static void
-see_claims(DedupSet *set, Batch *batch)
-{
-	Datum		values[2] = {batch->key, roaring64_bigint_array(batch->ids, batch->n)};
-	uint64		n = dedup_read(set, DEDUP_LOOK_CLAIMS, values);
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		bool		isnull;
-		int64		id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i],
-													 SPI_tuptable->tupdesc, 1,
-													 &isnull));
-		int64	   *found = bsearch(&id, batch->ids, batch->n, sizeof(int64),
-									compare_ids);
-
-		batch->answers[found - batch->ids] = DEDUP_DUPLICATE;
-	}
 }
 
 /*
@@ -437,17 +361,19 @@ roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
 	set = dedup_open(PG_GETARG_OID(0));
 	if (batch.n > 0)
 	{
-		Datum		values[2] = {batch.key, chunk_numbers(set, &batch)};
-		Rows		rows;
+		Datum		values[2] = {
+			batch.key, roaring64_bigint_array(batch.ids, batch.n)
+		};
 
-		see_claims(set, &batch);
-		rows.n = dedup_read(set, DEDUP_LOOK_MANY, values);
-		rows.table = SPI_tuptable;
-		look_into(set, &batch, rows);
+		dedup_read(set, DEDUP_LOOK_CLAIMS, values);
+		answer_rows(&batch, SPI_tuptable, DEDUP_DUPLICATE);
+		values[1] = sort_by_chunk(set, &batch);
+		dedup_read(set, DEDUP_LOOK_MANY, values);
+		look_into(set, &batch, SPI_tuptable);
 		look_for_old(set, &batch, dedup_read);
 	}
 	MemoryContextSwitchTo(context);
-	result = answers_array(&batch, DEDUP_DUPLICATE, true);
+	result = answers_array(&batch, DEDUP_DUPLICATE);
 	SPI_finish();
 	return result;
 }

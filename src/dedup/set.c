@@ -4,10 +4,10 @@
  *	  What a session knows of dedup sets, and their prepared statements.
  *
  * One hash table for the session, by the OID of the set's first table.  When
- * any table of a set or a schema changes, the set is marked stale, which can
- * happen while one of its statements runs.  So it is freed only at the end of
- * the transaction, and the next call makes another: statements name tables,
- * and after a rename the old text would find nothing, or another table.
+ * any table of a set or a schema changes, the set is taken out, and the next
+ * call makes another: statements name tables, and after a rename the old text
+ * would find nothing, or another table.  That can happen while one of its
+ * statements runs, so it is freed only with the transaction.
  *
  * No statement names an object of the extension, which may be moved to another
  * schema.
@@ -39,17 +39,15 @@
 typedef struct SetEntry
 {
 	Oid			relid;			/* the hash key */
-	DedupSet   *set;			/* NULL if it could not be made */
+	DedupSet   *set;
 } SetEntry;
 
 static HTAB *sets = NULL;
-static DedupSet *replaced = NULL;	/* by another, in this transaction */
-static bool any_stale = false;
 
 /*
- * The statements.  %1, %2 and %3 stand for the tables of claims, chunks and
- * windows.  What takes one id has one plan for all; that for many is made for
- * each array, as it depends on how long that is.
+ * The statements.  %0 to %3 stand for the tables.  What takes one id has one
+ * plan for all; that for many is made for each array, as it depends on how long
+ * that is.
  *
  * On Citus, only a statement on one table can have one plan for all; and where
  * an INSERT ... SELECT leaves rows out, Citus counts them as returned, which SPI
@@ -74,11 +72,16 @@ typedef struct Statement
 	" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1" \
 	" AND id OPERATOR(pg_catalog.=) $3"
 #define CLAIM_MANY \
-	"INSERT INTO %1 (key, id, claimed_at) SELECT $1, i, t" \
-	" FROM ROWS FROM (pg_catalog.unnest($2), pg_catalog.unnest($3)) AS u (i, t)" \
+	"INSERT INTO %1 (key, id, claimed_at)" \
+	" SELECT $1, i, $3 FROM pg_catalog.unnest($2) AS i" \
 	" ON CONFLICT (key, id) DO NOTHING RETURNING id"
 
 static const Statement statements[DEDUP_STATEMENTS] = {
+	/* all columns, as the table may be none of ours */
+	[DEDUP_OPTIONS] = {
+		"SELECT * FROM ONLY %0 LIMIT 2", 0, {0}, CURSOR_OPT_GENERIC_PLAN,
+		SPI_OK_SELECT, ""
+	},
 	/* the sets that may have the id, and NULL for a claim of it */
 	[DEDUP_LOOK] = {
 		LOOK,
@@ -111,15 +114,14 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
 		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
 	},
-	/* claimed_at keeps the order of the array */
 	[DEDUP_CLAIM_MANY] = {
 		CLAIM_MANY,
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
 		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_INSERT_RETURNING, "b"
 	},
 	[DEDUP_CLAIM_MANY_DISTRIBUTED] = {
-		"WITH claimed AS (" CLAIM_MANY ") SELECT id FROM claimed ORDER BY id",
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZARRAYOID},
+		"WITH claimed AS (" CLAIM_MANY ") SELECT id FROM claimed",
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
 		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
 	},
 	[DEDUP_UNDO] = {
@@ -144,14 +146,14 @@ table_changed(Datum arg, Oid relid)
 	while ((entry = hash_seq_search(&status)) != NULL)
 	{
 		DedupSet   *set = entry->set;
+		bool		changed = !OidIsValid(relid);
 
-		if (set == NULL || set->stale)
-			continue;
 		for (int i = 0; i < DEDUP_TABLES; i++)
-		{
-			if (!OidIsValid(relid) || set->tables[i] == relid)
-				set->stale = any_stale = true;
-		}
+			changed |= set->tables[i] == relid;
+		if (!changed)
+			continue;
+		MemoryContextSetParent(set->context, TopTransactionContext);
+		hash_search(sets, &entry->relid, HASH_REMOVE, NULL);
 	}
 }
 
@@ -162,43 +164,14 @@ schema_changed(Datum arg, int cacheid, uint32 hashvalue)
 }
 
 static void
-free_set(DedupSet *set)
+free_plans(void *arg)
 {
+	DedupSet   *set = arg;
+
 	for (int i = 0; i < DEDUP_STATEMENTS; i++)
 	{
 		if (set->plans[i] != NULL)
 			SPI_freeplan(set->plans[i]);
-	}
-	MemoryContextDelete(set->context);
-}
-
-/* At the end of a transaction, when no statement runs, stale sets are freed. */
-static void
-free_stale(XactEvent event, void *arg)
-{
-	HASH_SEQ_STATUS status;
-	SetEntry   *entry;
-
-	if (!any_stale || (event != XACT_EVENT_COMMIT &&
-					   event != XACT_EVENT_ABORT &&
-					   event != XACT_EVENT_PREPARE))
-		return;
-	any_stale = false;
-	while (replaced != NULL)
-	{
-		DedupSet   *set = replaced;
-
-		replaced = set->next;
-		free_set(set);
-	}
-	hash_seq_init(&status, sets);
-	while ((entry = hash_seq_search(&status)) != NULL)
-	{
-		if (entry->set != NULL && !entry->set->stale)
-			continue;
-		if (entry->set != NULL)
-			free_set(entry->set);
-		hash_search(sets, &entry->relid, HASH_REMOVE, NULL);
 	}
 }
 
@@ -214,12 +187,11 @@ make_hash_table(void)
 					   HASH_ELEM | HASH_BLOBS);
 	CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
-	RegisterXactCallback(free_stale, NULL);
 }
 
 /* Returns the qualified, quoted name of a relation. */
-char *
-dedup_relation_name(Oid relid)
+static char *
+relation_name(Oid relid)
 {
 	char	   *name = get_rel_name(relid);
 	char	   *schema = get_namespace_name(get_rel_namespace(relid));
@@ -236,135 +208,8 @@ not_a_set(Oid relid)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a dedup set", dedup_relation_name(relid)),
+			 errmsg("\"%s\" is not a dedup set", relation_name(relid)),
 			 errhint("Name a table that roaring64_dedup_create has made.")));
-}
-
-/* Whether a table has a column of the type. */
-static bool
-has_column(Oid relid, const char *name, Oid type)
-{
-	AttrNumber	attno = get_attnum(relid, name);
-
-	return attno != InvalidAttrNumber && get_atttype(relid, attno) == type;
-}
-
-/* Column n (from 1) of the row of options; never NULL. */
-static Datum
-option(DedupSet *set, int n)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0],
-									  SPI_tuptable->tupdesc, n, &isnull);
-
-	if (isnull)
-		not_a_set(set->relid);
-	return value;
-}
-
-/* Whether Citus has a table: it lists those in one of its own. */
-static bool
-is_distributed(Oid relid)
-{
-	Oid			type = OIDOID;
-	Datum		value = ObjectIdGetDatum(relid);
-
-	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)) &&
-		SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
-							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
-							  1, &type, &value, NULL, true, 1) == SPI_OK_SELECT &&
-		SPI_processed > 0;
-}
-
-/* Reads the row of options, with the snapshot of the calling statement. */
-static void
-read_options(DedupSet *set)
-{
-	static const char *const tables[] = {"claims", "chunks", "windows"};
-	static const char *const flags[] = {"ascending", "snowflake", "owned"};
-	Oid			schema = get_rel_namespace(set->relid);
-	AttrNumber	members;
-
-	for (int i = 0; i < 3; i++)
-	{
-		if (!has_column(set->relid, tables[i], TEXTOID) ||
-			!has_column(set->relid, flags[i], BOOLOID))
-			not_a_set(set->relid);
-	}
-	if (!has_column(set->relid, "chunk_bits", INT4OID))
-		not_a_set(set->relid);
-	if (SPI_execute(psprintf("SELECT claims, chunks, windows, ascending,"
-							 " snowflake, owned, chunk_bits FROM ONLY %s",
-							 dedup_relation_name(set->relid)),
-					true, 2) != SPI_OK_SELECT || SPI_processed != 1)
-		not_a_set(set->relid);
-	for (int i = 0; i < 3; i++)
-	{
-		char	   *name = TextDatumGetCString(option(set, i + 1));
-		Oid			relid = get_relname_relid(name, schema);
-
-		if (!OidIsValid(relid))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_TABLE),
-					 errmsg("table \"%s\" of dedup set \"%s\" does not exist",
-							name, get_rel_name(set->relid)),
-					 errdetail("It is looked for in the schema of the set."),
-					 errhint("If it was renamed, write its name into column \"%s\" of \"%s\".",
-							 tables[i], get_rel_name(set->relid))));
-		set->tables[DEDUP_CLAIMS + i] = relid;
-	}
-	set->ascending = DatumGetBool(option(set, 4));
-	set->snowflake = DatumGetBool(option(set, 5));
-	set->owned = DatumGetBool(option(set, 6));
-	set->chunk_bits = DatumGetInt32(option(set, 7));
-	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
-	if (set->chunk_bits < 0 || set->chunk_bits > 63 ||
-		members == InvalidAttrNumber ||
-		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
-		not_a_set(set->relid);
-	SPI_freetuptable(SPI_tuptable);
-	set->distributed = is_distributed(set->tables[DEDUP_CLAIMS]);
-}
-
-/*
- * Returns the set of a table, valid until the end of the transaction.
- * Reports a table that is none.  The caller must be connected to SPI, here
- * and below.
- */
-DedupSet *
-dedup_open(Oid relid)
-{
-	SetEntry   *entry;
-	DedupSet   *set;
-	MemoryContext context;
-	bool		found;
-
-	if (sets == NULL)
-		make_hash_table();
-	entry = hash_search(sets, &relid, HASH_ENTER, &found);
-	if (!found)
-		entry->set = NULL;
-	set = entry->set;
-	if (set != NULL && !set->stale)
-		return set;
-
-	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
-									ALLOCSET_SMALL_SIZES);
-	set = MemoryContextAllocZero(context, sizeof(DedupSet));
-	set->relid = set->tables[DEDUP_SET] = relid;
-	set->context = context;
-	if (entry->set != NULL)
-	{
-		entry->set->next = replaced;
-		replaced = entry->set;
-		entry->set = NULL;
-	}
-	any_stale = true;			/* for an entry that stays empty */
-	read_options(set);
-	MemoryContextSetParent(context, CacheMemoryContext);
-	entry = hash_search(sets, &relid, HASH_ENTER, &found);
-	entry->set = set;
-	return set;
 }
 
 /* The text of a statement with the names of the tables. */
@@ -378,7 +223,7 @@ statement_text(DedupSet *set, DedupStatement n)
 	{
 		if (*p == '%')
 			appendStringInfoString(&text,
-								   dedup_relation_name(set->tables[*++p - '0']));
+								   relation_name(set->tables[*++p - '0']));
 		else
 			appendStringInfoChar(&text, *p);
 	}
@@ -418,7 +263,7 @@ checked(DedupSet *set, int code, DedupStatement n)
 	{
 		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
 			(columns[i] == 'S' ? set->type : INT8OID))
-			not_a_set(set->relid);
+			not_a_set(set->tables[DEDUP_SET]);
 	}
 	return SPI_processed;
 }
@@ -433,6 +278,14 @@ form_of(const DedupSet *set, DedupStatement n)
 		n == DEDUP_CLAIM_MANY ? DEDUP_CLAIM_MANY_DISTRIBUTED : n;
 }
 
+/* Says which privileges are needed, where one is missing. */
+static void
+hint_at_privileges(void *arg)
+{
+	if (geterrcode() == ERRCODE_INSUFFICIENT_PRIVILEGE)
+		errhint("To look into a dedup set takes SELECT on its tables; to claim from it, INSERT and DELETE on its claims too.");
+}
+
 /*
  * Executes a statement, planned now or before, without sequential scans: a plan
  * that is kept must find its rows by their index, also where the table was
@@ -443,9 +296,14 @@ static uint64
 execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 		bool read_only)
 {
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = hint_at_privileges
+	};
 	bool		seqscan = enable_seqscan;
 	int			code;
 
+	error_context_stack = &callback;
 	PG_TRY();
 	{
 		enable_seqscan = false;
@@ -457,6 +315,7 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 		enable_seqscan = seqscan;
 	}
 	PG_END_TRY();
+	error_context_stack = callback.previous;
 	return checked(set, code, n);
 }
 
@@ -487,14 +346,118 @@ dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 	return execute(set, form_of(set, n), values, InvalidSnapshot, true);
 }
 
-/* Reports an argument that is NULL. */
-void
-dedup_not_null(FunctionCallInfo fcinfo, int argno, const char *what)
+/* A column of the row of options, which must be there and not be NULL. */
+static Datum
+option(DedupSet *set, const char *name, Oid type)
 {
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", what)));
+	TupleDesc	desc = SPI_tuptable->tupdesc;
+	int			column = SPI_fnumber(desc, name);
+	Datum		value = 0;
+	bool		isnull = true;
+
+	if (column > 0 && SPI_gettypeid(desc, column) == type)
+		value = SPI_getbinval(SPI_tuptable->vals[0], desc, column, &isnull);
+	if (isnull)
+		not_a_set(set->tables[DEDUP_SET]);
+	return value;
+}
+
+/* Whether Citus has a table: it lists those in one of its own. */
+static bool
+is_distributed(Oid relid)
+{
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+
+	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)) &&
+		SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
+							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
+							  1, &type, &value, NULL, true, 1) == SPI_OK_SELECT &&
+		SPI_processed > 0;
+}
+
+/* Reads the row of options, with the snapshot of the calling statement. */
+static void
+read_options(DedupSet *set)
+{
+	static const char *const tables[] = {NULL, "claims", "chunks", "windows"};
+	Oid			relid = set->tables[DEDUP_SET];
+	AttrNumber	members;
+
+	if (dedup_read(set, DEDUP_OPTIONS, NULL) != 1)
+		not_a_set(relid);
+	for (int i = DEDUP_CLAIMS; i < DEDUP_TABLES; i++)
+	{
+		char	   *name = TextDatumGetCString(option(set, tables[i], TEXTOID));
+
+		set->tables[i] = get_relname_relid(name, get_rel_namespace(relid));
+		if (!OidIsValid(set->tables[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("table \"%s\" of dedup set \"%s\" does not exist",
+							name, get_rel_name(relid)),
+					 errdetail("It is looked for in the schema of the set."),
+					 errhint("If it was renamed, write its name into column \"%s\" of \"%s\".",
+							 tables[i], get_rel_name(relid))));
+	}
+	set->ascending = DatumGetBool(option(set, "ascending", BOOLOID));
+	set->snowflake = DatumGetBool(option(set, "snowflake", BOOLOID));
+	set->owned = DatumGetBool(option(set, "owned", BOOLOID));
+	set->chunk_bits = DatumGetInt32(option(set, "chunk_bits", INT4OID));
+	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
+	if (set->chunk_bits < 0 || set->chunk_bits > 63 ||
+		members == InvalidAttrNumber ||
+		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
+		not_a_set(relid);
+	SPI_freetuptable(SPI_tuptable);
+	set->distributed = is_distributed(set->tables[DEDUP_CLAIMS]);
+}
+
+/*
+ * Returns the set of a table, valid until the end of the transaction.
+ * Reports a table that is none.  The caller must be connected to SPI, here
+ * and below.
+ */
+DedupSet *
+dedup_open(Oid relid)
+{
+	SetEntry   *entry;
+	DedupSet   *set;
+	MemoryContext context;
+
+	if (sets == NULL)
+		make_hash_table();
+	entry = hash_search(sets, &relid, HASH_FIND, NULL);
+	if (entry != NULL)
+		return entry->set;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
+									ALLOCSET_SMALL_SIZES);
+	set = MemoryContextAllocZero(context, sizeof(DedupSet));
+	set->context = context;
+	set->callback.func = free_plans;
+	set->callback.arg = set;
+	MemoryContextRegisterResetCallback(context, &set->callback);
+	set->tables[DEDUP_SET] = relid;
+	read_options(set);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	entry = hash_search(sets, &relid, HASH_ENTER, NULL);
+	return entry->set = set;
+}
+
+/* Reports an argument that is NULL: the set, the key, or what comes third. */
+void
+dedup_not_null(FunctionCallInfo fcinfo, const char *third)
+{
+	const char *const names[] = {"dedup set", "key", third};
+
+	for (int i = 0; i < 3; i++)
+	{
+		if (PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", names[i])));
+	}
 }
 
 /* Reports a key that is too long. */
