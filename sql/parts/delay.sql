@@ -57,10 +57,11 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
--- The other functions call this to check the table.  Those that handle single
--- messages call it only for its error: a statement that names a function of the
--- extension is planned at each call.
-CREATE FUNCTION roaring64_delay_width(delay regclass)
+-- The other functions call this first, and those that handle single messages only
+-- for its error: a statement that names a function of the extension is planned at
+-- each call, which takes a fifth of their time.  Privileges are checked by the
+-- statements themselves; here it is said which ones are needed.
+CREATE FUNCTION roaring64_delay_width(delay regclass, VARIADIC needs text[] DEFAULT '{SELECT}')
 RETURNS interval
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -75,9 +76,17 @@ BEGIN
 			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
 			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
+	FOR i IN 1 .. cardinality(needs) LOOP
+		IF NOT (CASE needs[i] WHEN 'DELETE' THEN has_table_privilege(delay, 'DELETE')
+				ELSE has_any_column_privilege(delay, needs[i]) END) THEN
+			RAISE 'permission denied for table %', delay USING
+				ERRCODE = 'insufficient_privilege',
+				DETAIL = format('%s is needed.', array_to_string(needs, ', '));
+		END IF;
+	END LOOP;
 	RETURN width;
 END $$;
-COMMENT ON FUNCTION roaring64_delay_width(regclass) IS
+COMMENT ON FUNCTION roaring64_delay_width(regclass, text[]) IS
 'width of the time buckets of a table of delayed messages';
 
 -- Not STRICT, and neither is the next one: with a NULL argument, a message
@@ -98,8 +107,10 @@ BEGIN
 	INTO extension, width FROM pg_extension AS e
 	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
 	WHERE e.extname = 'roaring64';
-	IF width IS NULL THEN
-		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
+	IF width IS NULL OR NOT has_any_column_privilege(delay, 'SELECT')
+		OR NOT has_any_column_privilege(delay, 'INSERT') OR NOT has_any_column_privilege(delay, 'UPDATE')
+	THEN
+		EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'')', extension) USING delay;
 	END IF;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
@@ -124,8 +135,9 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
+					   WHERE extname = 'roaring64');
 	width interval;
-	extension text;
 BEGIN
 	IF (cardinality(ledgers) = cardinality(entries)
 		AND cardinality(due) = cardinality(entries)) IS NOT TRUE THEN
@@ -140,14 +152,8 @@ BEGIN
 		RAISE 'entries must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	SELECT e.extnamespace::regnamespace,
-		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
-	INTO extension, width FROM pg_extension AS e
-	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
-	WHERE e.extname = 'roaring64';
-	IF width IS NULL THEN
-		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
-	END IF;
+	EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'')', extension)
+	INTO width USING delay;
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (bucket, ledger, entries)
 		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.ledger,
@@ -193,7 +199,8 @@ BEGIN
 	IF delay IS NULL THEN
 		RETURN;
 	END IF;
-	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
+	EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''UPDATE'', ''DELETE'')', extension)
+	USING delay;
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
 		SELECT bucket, ledger, %2$s.roaring64_cardinality(entries) FROM %1$s
 		WHERE bucket <= $1 ORDER BY bucket, ledger LIMIT $2
@@ -267,8 +274,11 @@ BEGIN
 	INTO extension, width FROM pg_extension AS e
 	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
 	WHERE e.extname = 'roaring64';
-	IF width IS NULL THEN
-		EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
+	IF width IS NULL OR NOT has_any_column_privilege(delay, 'SELECT')
+		OR NOT has_any_column_privilege(delay, 'INSERT') OR NOT has_any_column_privilege(delay, 'UPDATE')
+		OR NOT has_table_privilege(delay, 'DELETE')
+	THEN
+		EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'', ''DELETE'')', extension) USING delay;
 	END IF;
 	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
 	EXECUTE format($sql$
