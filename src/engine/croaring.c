@@ -288,14 +288,7 @@ r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
 	}
 	memset(scratch->w, 0, R64_BITSET_BYTES);
 	if (c->type == R64_ARRAY)
-	{
-		for (uint32_t i = 0; i < c->card; i++)
-		{
-			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
-
-			scratch->w[v / 64] |= UINT64_C(1) << (v % 64);
-		}
-	}
+		r64_set_values(scratch->w, c->data, c->card);
 	else
 	{
 		r64_run_list aligned;

@@ -136,6 +136,33 @@ r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
 		bitset_set_lenrange(words, runs[i].value, runs[i].length);
 }
 
+/*
+ * Sets the bits of an array's n values.  These are parameters and not a
+ * container: as words might overlap that, it would be read anew for every value.
+ */
+static inline void
+r64_set_values(uint64_t *words, const uint8_t *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint16_t	v = r64_load16(values + 2 * (size_t) i);
+
+		words[v / 64] |= UINT64_C(1) << (v % 64);
+	}
+}
+
+/* Flips them. */
+static inline void
+r64_flip_values(uint64_t *words, const uint8_t *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint16_t	v = r64_load16(values + 2 * (size_t) i);
+
+		words[v / 64] ^= UINT64_C(1) << (v % 64);
+	}
+}
+
 extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,
 										r64_words *scratch);

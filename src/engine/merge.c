@@ -139,19 +139,9 @@ apply_container(const merge *m, bitset_container_t *bitset,
 	uint64_t   *words = bitset->words;
 
 	if (c->type == R64_ARRAY && m->op->keep_both)
-		for (uint32_t i = 0; i < c->card; i++)
-		{
-			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
-
-			words[v / 64] |= UINT64_C(1) << (v % 64);
-		}
+		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
-		for (uint32_t i = 0; i < c->card; i++)
-		{
-			uint16_t	v = r64_load16(c->data + 2 * (size_t) i);
-
-			words[v / 64] ^= UINT64_C(1) << (v % 64);
-		}
+		r64_flip_values(words, c->data, c->card);
 	else if (c->type == R64_BITSET)
 	{
 		r64_words	scratch;
