@@ -3,25 +3,24 @@
  * lookup.c
  *	  Scan of a table for the rows whose id is in a set, by a btree on the id.
  *
- * Neither plan that the server has for this is good for all sets.  An array of
- * the elements is a search in the index for each, of which a run of millions
- * has too many; the range from the smallest to the largest is all of the index
- * if the elements lie far apart.  And of a parameter, or of the result of a
- * subquery, nothing is known when the plan is made.  So this scan finds out as
- * it goes.
+ * The server has two plans for this, and neither suits all sets.  An array of
+ * the elements takes a search of the index for each of them, which is too many
+ * for a run of millions.  The range from the smallest to the largest reads
+ * nearly all of the index if the elements lie far apart.  And when the plan is
+ * made, nothing is known about a parameter or the result of a subquery.  So
+ * this scan finds out as it goes.
  *
- * It walks through the index a step at a time.  A step is a search for the
- * next element of the set, and a walk over all entries from there to the end
- * of the step.  Steps get longer, twice each time, as long as they pass few
- * entries that are not in the set, and shorter if they pass many.  In a wide
- * gap a step is left.  So elements that lie apart are searched for one by one,
- * and long runs are read in one go.  Nothing is fetched from the table before
- * its id is known to be in the set.
+ * It goes through the index in steps.  A step searches for the next element of
+ * the set, and then walks over all entries from there to the end of the step.
+ * Steps double in length while they pass few entries that are not in the set,
+ * and halve when they pass many.  A step is given up in a wide gap.  So elements
+ * that lie apart are searched for one by one, and long runs are read in one go.
+ * A row is fetched from the table only after its id is known to be in the set.
  *
- * When that has cost as much as to read the whole table would, the scan reads
- * the whole table, for the ids that it has not come to yet.  So it takes at
- * most about twice as long as the better of the two.  That is not possible
- * if the rows are to come in order.
+ * When this has cost as much as reading the whole table would, the scan does
+ * read the whole table, for the ids that it has not reached yet.  So it takes
+ * at most about twice as long as the better of the two.  It cannot do so if the
+ * rows have to come in order.
  *
  * src/index/lookup.c
  *
@@ -47,12 +46,13 @@
 #include "planner/server.h"
 #include "type/roaring64.h"
 
-/* How far to look for the end of a run; it can be as long as the set. */
+/* How far to look for the end of a run, which can be as long as the set. */
 #define MAX_RUN			(INT64CONST(1) << 20)
 
-#define MAX_GAP			32		/* entries passed in a row; then it is left */
+/* A step is given up when it has passed so many entries in a row. */
+#define MAX_GAP			32
 
-/* After a step that was too long, so many more are not made longer. */
+/* How many steps to wait, after one that was too long, before a longer one. */
 #define MIN_PATIENCE	8
 #define MAX_PATIENCE	64
 
@@ -67,7 +67,7 @@ typedef struct LookupState
 	ExprState  *condition;
 	Relation	index;
 	IndexScanDesc walk;
-	TableScanDesc table;		/* when we have turned to that */
+	TableScanDesc table;		/* when we read the whole table, or NULL */
 	MemoryContext context;		/* of the set */
 
 	/* this scan */
@@ -76,13 +76,13 @@ typedef struct LookupState
 	bool		in_step;
 	r64_set		set;
 	int64		limit;			/* last element of the set */
-	int64		from;			/* first value that we have not come to */
+	int64		from;			/* first value that we have not reached */
 	int64		start;			/* first element of this step */
 	int64		end;			/* and last value */
-	int64		first;			/* run of elements where we are, or ahead */
+	int64		first;			/* run of elements that we are in or before */
 	int64		last;
 	uint64		step;			/* integers of this step */
-	int			patience;		/* steps until a longer one is tried */
+	int			patience;		/* steps to wait before a longer one */
 	int			next_patience;
 	uint64		passed;			/* entries of this step not in the set */
 	uint64		gap;			/* those since the last that is */
@@ -195,9 +195,8 @@ begin_step(LookupState *state)
 }
 
 /*
- * Whether there are at least n elements from the start of this step to another
- * value.  To count few, it is faster to read them than to add up what the
- * containers of the set have.
+ * Whether the set has at least n elements from the start of this step to v.
+ * A few are read, which is faster than to count whole containers.
  */
 static bool
 has_elements(LookupState *state, int64 v, uint64 n)
@@ -211,11 +210,11 @@ has_elements(LookupState *state, int64 v, uint64 n)
 	return r64_read(&state->set, lo, hi, false, found, n) >= n;
 }
 
-/* Chooses the length of the next step: this one has come to a value. */
+/* Chooses the length of the next step, after this one has reached v. */
 static void
 adapt_step(LookupState *state, int64 v)
 {
-	/* it has one element at least, so there may be no need to count them */
+	/* a step begins with an element, so there may be no need to count */
 	if (state->passed > ROARING64_PASSED_PER_SEARCH &&
 		!has_elements(state, v, (state->passed - 1) /
 					  ROARING64_PASSED_PER_SEARCH + 1))
@@ -246,7 +245,7 @@ end_step(LookupState *state)
 		state->from = state->ascending ? state->end + 1 : state->end - 1;
 }
 
-/* In a gap that is too wide to be passed. */
+/* Gives a step up in a wide gap. */
 static void
 leave_step(LookupState *state)
 {
@@ -254,7 +253,7 @@ leave_step(LookupState *state)
 	adapt_step(state, state->from);
 }
 
-/* Whether an id that the walk has come to is in the set. */
+/* Whether an id that the walk has reached is in the set. */
 static bool
 is_element(LookupState *state, int64 id)
 {
@@ -263,14 +262,14 @@ is_element(LookupState *state, int64 id)
 	return state->first <= id && id <= state->last;
 }
 
-/* Whether to read the table instead of going on. */
+/* Whether it is time to read the whole table. */
 static bool
 is_costly(const LookupState *state)
 {
 	return state->cost > state->table_cost;
 }
 
-/* The next row by the index; false if there is none, or to read the table. */
+/* The next row by the index; false if there is none or is_costly(). */
 static bool
 walk_to_row(LookupState *state, TupleTableSlot *slot)
 {
@@ -380,7 +379,7 @@ next_row(ScanState *ss)
 	return found ? slot : ExecClearTuple(slot);
 }
 
-/* Whether a row that was changed meanwhile is still one of ours. */
+/* Whether a row that was changed in the meantime still passes the test. */
 static bool
 recheck_row(ScanState *ss, TupleTableSlot *slot)
 {
@@ -410,9 +409,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	Oid			index = (Oid) intVal(linitial(plan->custom_private));
 
 	/*
-	 * The server takes the rows of such scans for virtual tuples; ours are
-	 * those of the table.  So all expressions are made again, and the
-	 * subqueries in them are listed again.
+	 * The server has set this up for virtual tuples, but our rows are those
+	 * of the table.  So all expressions are made again, and the subqueries in
+	 * them are listed again.
 	 */
 	ss->ps.subPlan = NIL;
 	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
@@ -486,7 +485,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 										   es->verbose, false), es);
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
-	/* these are counters that the server adds up over parallel workers */
+	/* the server adds up these counters over parallel workers */
 	searches = (int64) node->ss.ps.instrument->ntuples2;
 	turns = (int64) node->ss.ps.instrument->nfiltered2;
 	ExplainPropertyInteger("Index Searches", NULL, searches, es);

@@ -15,25 +15,24 @@
 #include "planner/server.h"
 
 /*
- * What it costs to come to another page of the table; it is a share of what is
- * charged besides if that is not in memory.
+ * The cost of going to another page of the table that is in memory.  One that
+ * is not costs random_page_cost besides.
  */
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
- * A step may pass so many entries for each of its elements, which takes about
- * half the time of a search for each.
+ * So many entries a step may pass for each of its elements.  That takes about
+ * half as long as a search.
  */
 #define ROARING64_PASSED_PER_SEARCH	8
 
 /*
- * A plan of this scan has, besides what every plan of a scan has,
+ * What a plan of this scan has in addition to any scan's:
  *
- *	custom_exprs	what is indexed, by its first column; the set that it is
- *					looked up in; the test of the two
- *	custom_private	OID of the index; whether the rows are to come in
- *					descending order, 1 or 0; the costs of a search in the
- *					index, and of reading the whole table instead
+ *	custom_exprs	the first column of the index; the set; the test
+ *	custom_private	OID of the index; 1 if the rows have to come in descending
+ *					order, else 0; cost of a search of the index; cost of
+ *					reading the whole table instead
  */
 extern const CustomScanMethods roaring64_lookup_methods;
 

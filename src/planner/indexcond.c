@@ -3,21 +3,21 @@
  * indexcond.c
  *	  Indexes for our tests.
  *
- * A test that is written as a function can use any index that its operator
- * can: its condition is the operator's.
+ * A test that is written as a function can use every index that its operator
+ * can.  Its condition is the operator's.
  *
- * For "id <@ set" and an index on id there are more ways:
+ * For "id <@ set" and an index on id there are three more:
  *
- *	- by a btree, a scan of our own, which suits any set.  It is a path of its
- *	  own (lookuppath.c), beside what the server makes of the conditions here;
+ *	- id = ANY ('{...}'), if the set is known and has few elements;
  *
- *	- as id = ANY ('{...}'), if the set is known and has few elements;
+ *	- id >= smallest AND id <= largest.  The rows are tested again unless the
+ *	  set fills that span.  If the set is not known this is for BRIN only, and
+ *	  for a btree whose first column is not the id;
  *
- *	- as id >= smallest AND id <= largest, whose rows are tested as before
- *	  unless the set fills that span.  If the set is not known, only by a BRIN
- *	  index, or by a btree if the id is not its first column.
+ *	- for a btree, a scan of our own that suits any set.  It is not a condition
+ *	  but a path of its own (lookuppath.c).
  *
- * Which of them is used is for the planner to decide, by cost.
+ * The planner chooses by cost.
  *
  * src/planner/indexcond.c
  *
@@ -35,17 +35,17 @@
 #include "type/roaring64.h"
 
 /*
- * Keys of an array in a plan.  The planner estimates every one of them, some
- * microseconds each.
+ * The most keys of an array in a plan.  The planner takes some microseconds to
+ * estimate each.
  */
 #define MAX_KEYS		256
 
-/* A set that has one of so many integers of its span is taken for a range. */
+/* A set that has one in so many integers of its span is taken for a range. */
 #define MAX_SPARSENESS	4
 
 /*
- * A call of the function of some name that is beside ours, or its result if
- * the set is known; NULL if there is no such function.
+ * A call of another of our functions, by name, or its result if the set is
+ * known; NULL if there is no such function.
  */
 static Node *
 call_sibling(SupportRequestIndexCondition *request, const char *name,
@@ -117,8 +117,8 @@ within_span(SupportRequestIndexCondition *request, Node *id, Node *set)
 }
 
 /*
- * Which argument of a test is the set that an id, the other one, is looked up
- * in; -1 if it is no such test.
+ * Which argument of a test is the set, if the other one is an id that is looked
+ * up in it; else -1.
  */
 int
 roaring64_lookup_argument(Oid function)

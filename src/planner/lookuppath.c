@@ -3,15 +3,14 @@
  * lookuppath.c
  *	  Paths for "id <@ set" by a scan that suits any set (index/lookup.c).
  *
- * The server's own ways through a btree on id are an array of the elements and
- * the range that they span.  Each is hopeless for some sets, and of a set that
- * is not known when the plan is made nobody can say which.  So a third way is
- * offered for every table that has such an index, beside the paths that the
- * server has made by then.
+ * With a btree on id the server can search for an array of the elements, or
+ * read the range that they span.  Each is hopeless for some sets, and for a set
+ * that is not known when the plan is made nobody can say which.  So every table
+ * with such an index gets a third path, beside those that the server has made.
  *
- * The hook is set when the library is loaded, which the first query of a
- * session does in time: the estimators of the clause are called before paths
- * are made.
+ * The hook is set when the library is loaded.  In the first query of a session
+ * that is early enough, because the estimators of the clause are called before
+ * paths are made.
  *
  * src/planner/lookuppath.c
  *
@@ -38,9 +37,9 @@
 static set_rel_pathlist_hook_type previous_hook;
 
 /*
- * Whether a clause looks the first column of an index up in a set that is the
- * same during a scan.  Of most clauses that is seen at once: every query of a
- * session that has ever used a set comes here.
+ * Whether a clause looks the first column of an index up in a set that stays
+ * the same during a scan.  This must dismiss most clauses at once, as it is
+ * asked in every query of a session that has ever used a set.
  */
 static bool
 match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
@@ -53,7 +52,7 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 
 	if (list_length(args) != 2 || roaring64_is_builtin(function))
 		return false;
-	/* the operand before the function, which may have to be loaded */
+	/* the operand first, since the function may have to be loaded */
 	argno = match_index_to_operand(linitial(args), 0, index) ? 1 :
 		match_index_to_operand(lsecond(args), 0, index) ? 0 : -1;
 	if (argno < 0)
@@ -80,10 +79,10 @@ typedef struct LookupCost
 	double		descent_cost;
 	double		read_cost;		/* of reading the table */
 	double		table_cost;		/* and testing all rows */
-	double		order;			/* of the table: 1 is that of the index */
+	double		order;			/* of the table: 1 if it is the index's */
 	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
-	double		scan_cost;		/* as the scan counts, to see if it turns */
+	double		scan_cost;		/* as the scan itself counts */
 } LookupCost;
 
 /* amcostestimate for a lookup: see amapi.h. */
@@ -99,7 +98,7 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	double		cpu_cost;
 	double		read;
 
-	/* for a scan of all; what we use of it is the correlation */
+	/* for a scan of the whole index; we only use the correlation */
 	btcostestimate(root, path, loop_count, startup_cost, total_cost,
 				   selectivity, correlation, pages);
 	read = index_pages_fetched((cost->searches +
@@ -119,8 +118,8 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 }
 
 /*
- * How many searches a lookup takes.  Of sets that differ in size those are
- * counted in full that it can look up for the price of reading the table.
+ * How many searches a lookup takes.  In an average of sets of different size,
+ * none counts for more than can be looked up at the cost of reading the table.
  */
 static void
 count_searches(PlannerInfo *root, Node *node, LookupCost *cost)
@@ -142,8 +141,8 @@ count_searches(PlannerInfo *root, Node *node, LookupCost *cost)
 }
 
 /*
- * Makes the plan of a lookup.  Its clauses are those of the path's relation,
- * which may be another one by now than that of the test, a partition.
+ * Makes the plan of a lookup.  The clauses are those of the path's relation,
+ * which by now may be a partition of the one that the path was made for.
  */
 static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
@@ -219,13 +218,13 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	custom->methods = &path_methods;
 
 	/*
-	 * Random access is charged as if the table were not in memory.  A lookup
-	 * that turns out to be too expensive turns to the table, so it costs no
-	 * more than that, unless it can be foreseen that it will.  Of a set that
-	 * is not known it is taken to cost half, as it can save nearly all of it.
-	 * If its rows are to come in order it can cost more than that, the more
-	 * the less order the table has, so it is better to sort them, unless few
-	 * are asked for.
+	 * Random access is charged as if the table were not in memory.  But a
+	 * lookup that gets too expensive reads the table instead, so it costs no
+	 * more than that, unless that can be foreseen.  If the set is not known
+	 * it is taken to cost half of that, as it can save nearly all.  If the
+	 * rows have to come in order it cannot read the table.  Then it can cost
+	 * more, the less the table is in order, and a sort is better unless few
+	 * rows are asked for.
 	 */
 	if (!cost->is_known && pathkeys != NIL)
 		*total = Max(*total, cost->read_cost * (1 - cost->order));
@@ -272,13 +271,13 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	cost.descent_cost = cpu_operator_cost *
 		(ceil(log2(Max(index->tuples, 2))) +
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
-	/* without tests, which a join would do as well and is not charged for */
+	/* without the tests, which a join makes too without being charged */
 	cost.read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
 	cost.table_cost = cost.read_cost + rel->tuples * 10 * cpu_operator_cost;
 
 	/*
-	 * An expression can fail for rows that the index has none of, so it is
-	 * never computed for them.
+	 * An expression can fail for a row that a partial index leaves out, so it
+	 * must not be computed for all rows.
 	 */
 	cost.can_turn = enable_seqscan &&
 		(index->indexprs == NIL || index->indpred == NIL);
@@ -336,8 +335,8 @@ match_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses, bool is_join)
 }
 
 /*
- * Whether a table can be read in the server's own way.  An extension that
- * keeps the rows of some tables elsewhere has replaced these paths.
+ * Whether the server reads a table itself.  An extension that keeps the rows
+ * of some tables elsewhere has replaced the server's paths.
  */
 static bool
 is_read_by_server(RelOptInfo *rel)
@@ -370,7 +369,7 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 	match_clauses(root, rel, rel->joininfo, true);
 }
 
-/* Has the planner offered lookups, from now on; to call once. */
+/* From now on the planner is offered lookups; to be called once. */
 void
 roaring64_offer_lookups(void)
 {

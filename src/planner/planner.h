@@ -3,10 +3,10 @@
  * planner.h
  *	  What our functions tell the planner when it asks.
  *
- * There is a support function for each family of functions, beside what it
- * answers with.  Where one has to know which function of the family it is
- * asked about, or what an expression calls, the C function tells: names and
- * OIDs are others in every schema and database.
+ * There is a support function for each family of functions.  To tell which
+ * function of the family it is asked about, or what an expression calls, it
+ * looks at the C function behind it, since names and OIDs differ between
+ * databases.
  *
  * src/planner/planner.h
  *

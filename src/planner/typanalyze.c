@@ -258,15 +258,6 @@ compare_doubles(const void *a, const void *b)
 }
 
 static int
-compare_integers(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return (x > y) - (x < y);
-}
-
-static int
 compare_counts_down(const void *a, const void *b)
 {
 	const ElementCount *x = *(ElementCount *const *) a;
@@ -278,8 +269,10 @@ compare_counts_down(const void *a, const void *b)
 static int
 compare_elements(const void *a, const void *b)
 {
-	return compare_integers(&(*(ElementCount *const *) a)->element,
-							&(*(ElementCount *const *) b)->element);
+	int64		x = (*(ElementCount *const *) a)->element;
+	int64		y = (*(ElementCount *const *) b)->element;
+
+	return (x > y) - (x < y);
 }
 
 /* A slot that is not used yet; there is always one. */
