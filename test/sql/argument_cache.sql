@@ -210,3 +210,26 @@ BEGIN
 END $$;
 DROP FUNCTION alike, count_alike, count_wrong;
 DROP TABLE alike, alike_inside;
+
+-- A value of some pages is fetched as a whole, which is a scan of the TOAST
+-- table's index where its slices would be one each; of a large one they are fewer.
+CREATE TABLE stored (size text, s roaring64);
+ALTER TABLE stored ALTER s SET STORAGE EXTERNAL;
+INSERT INTO stored
+SELECT size, roaring64_agg(CASE size WHEN 'small' THEN hashint4(i)::bigint * 16 ELSE hashint4(i) & 16777215 END)
+FROM (VALUES ('small', 300), ('small', 500), ('small', 900), ('large', 200000)) AS v (size, n),
+	generate_series(1, n) i GROUP BY size, n;
+CREATE FUNCTION pages(call text, which text, OUT pages int) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	FOR i IN 1..2 LOOP			-- the first time fills the caches of the catalogs
+		EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT %s FROM stored WHERE size = %L', call, which) INTO plan;
+	END LOOP;
+	pages := (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+END $$;
+SELECT call, pages(call, 'small') <= pages('roaring64_hash(s)', 'small') AS small,
+	pages(call, 'large') < pages('roaring64_hash(s)', 'large') / 2 AS large
+FROM unnest('{roaring64_cardinality(s),roaring64_min(s),s @> 5::bigint}'::text[]) call;
+DROP TABLE stored;
+DROP FUNCTION pages;

@@ -233,6 +233,45 @@ UPDATE things SET id = id + 1 WHERE id <@ (SELECT s FROM shapes WHERE shape = 'l
 SELECT count(*), sum(id) FROM things WHERE name <> 'last';
 DELETE FROM things WHERE id <@ (SELECT s | 9223372036854775807 FROM shapes WHERE shape = 'every 2');
 SELECT count(*) FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'every 2');
+-- MERGE with a lookup in it, which matches each row as often as a join; before
+-- 15 there is none
+CREATE TABLE merged AS SELECT id, part, name FROM things WHERE id % 9 = 0 OR id = 9223372036854775807;
+CREATE INDEX ON merged (id);
+ANALYZE merged;
+CREATE TABLE expected AS
+SELECT CASE WHEN part = 2 THEN part + 100 ELSE part END AS part, id, name
+FROM merged WHERE NOT (part = 1 AND id + 0 <@ (SELECT s FROM shapes WHERE shape = 'clusters of 50')) OR part IS NULL;
+UPDATE expected SET part = part - 100 WHERE part > 99 AND NOT id + 0 <@ (SELECT s FROM shapes WHERE shape = 'clusters of 50');
+INSERT INTO expected SELECT -1, NULL, shape FROM shapes WHERE shape IN ('absent', 'empty', 'null');
+DO $$
+DECLARE
+	query text := 'MERGE INTO merged USING (SELECT * FROM shapes WHERE shape IN (''absent'', ''empty'', ''null'', ''clusters of 50'')) w ON id <@ s
+		WHEN MATCHED AND part = 1 THEN DELETE
+		WHEN MATCHED AND part = 2 THEN UPDATE SET part = part + 100
+		WHEN NOT MATCHED THEN INSERT (part, name) VALUES (-1, shape)';
+	line text;
+	plan text := '';
+BEGIN
+	IF current_setting('server_version_num')::int < 150000 THEN
+		TRUNCATE merged;
+		INSERT INTO merged (part, id, name) SELECT * FROM expected;
+		RETURN;
+	END IF;
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		plan := plan || line;
+	END LOOP;
+	IF plan !~ 'Roaring64 Lookup' THEN
+		RAISE EXCEPTION 'no lookup: %', plan;
+	END IF;
+	EXECUTE query;
+END $$;
+SELECT count(*) FROM ((SELECT part, id, name FROM merged EXCEPT ALL SELECT * FROM expected)
+	UNION ALL (SELECT * FROM expected EXCEPT ALL SELECT part, id, name FROM merged)) d;
+DROP TABLE merged, expected;
+-- system columns, whole rows, and rows that are locked
+SELECT looked_up($$SELECT ctid, tableoid::regclass, t, xmin::text FROM things t WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run')$$);
+SELECT count(*) = (SELECT count(*) FROM things WHERE id + 0 <@ (SELECT s FROM shapes WHERE shape = 'run')) AS same
+FROM (SELECT FROM things WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run') FOR UPDATE SKIP LOCKED) t;
 -- in a worker
 SELECT count(*) FROM (SELECT set_config(name, 'on', false) FROM pg_settings
 	WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) s;
@@ -286,5 +325,12 @@ SET enable_seqscan = off;
 SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member <@ a.s;
 RESET enable_seqscan;
 SELECT count(*), sum(b.member) FROM a JOIN b ON a.id = b.id AND b.member + 0 <@ a.s;
+-- rows that are moved to the partition that the scan comes to next are found once
+SET enable_seqscan = off;
+CREATE INDEX ON b (id);
+ANALYZE b;
+UPDATE b SET id = id % 5000 + 5000, member = member - 1000 WHERE id <@ (int8range(0, 4000)::roaring64 - 7 | int8range(5000, 9000));
+RESET enable_seqscan;
+SELECT count(*), count(*) FILTER (WHERE member < 0), min(member) >= -1000 AS once, count(*) FILTER (WHERE id < 4000) FROM b;
 DROP TABLE a, b, things, shapes;
 DROP FUNCTION differing, turns, looked_up;

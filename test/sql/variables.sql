@@ -191,8 +191,16 @@ SET plan_cache_mode = force_generic_plan;
 EXECUTE add_to('{1,2}', 3);
 CREATE TEMP TABLE added AS EXECUTE add_to('{1}', 7);
 SELECT * FROM added;
+-- and are not made objects, row for row
+PREPARE added_to(roaring64) AS
+	SELECT max(roaring64_cardinality($1 | i)), max((SELECT count(*) FROM pg_backend_memory_contexts
+		WHERE name = 'roaring64 variable' AND $1 | i <> '{}')) AS objects
+	FROM generate_series(1, 3::bigint) i;
+SELECT roaring64_agg(i * 65537) AS many FROM generate_series(1, 5000::bigint) i \gset
+EXECUTE added_to(:'many');
 RESET plan_cache_mode;
 DEALLOCATE add_to;
+DEALLOCATE added_to;
 
 -- nothing is left of all these variables
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'roaring64%';
