@@ -142,7 +142,9 @@ row_column(SPITupleTable *rows, uint64 i, int column)
 									  &isnull);
 
 	if (isnull)
-		elog(ERROR, "a table of a dedup set has a NULL");
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("tables of a dedup set must not contain nulls")));
 	return value;
 }
 
@@ -207,7 +209,9 @@ answer_rows(Batch *batch, SPITupleTable *rows, DedupAnswer answer)
 									compare_int64);
 
 		if (found == NULL)
-			elog(ERROR, "the id of a claim was changed");
+			ereport(ERROR,
+					(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+					 errmsg("a trigger has changed the id of a claim")));
 		batch->answers[found - batch->ids] = answer;
 	}
 }
