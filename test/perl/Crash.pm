@@ -48,6 +48,13 @@ sub kill_server
 	  map { m{(\d+)$} } glob '/proc/[0-9]*';
 	$node->kill9;
 	kill KILL => @children;
+
+	# A process that nobody reaps, as in some containers, is taken for running.
+	for my $pid ($postmaster, @children)
+	{
+		usleep(1000) until ((process($pid))[0] // 'X') =~ /[XZ]/;
+	}
+	unlink $node->data_dir . '/postmaster.pid', $node->host . '/.s.PGSQL.' . $node->port . '.lock';
 }
 
 # Starts the server, and dies after two minutes of trying.
@@ -59,7 +66,6 @@ sub start_after_kill
 	{
 		return if $node->start(fail_ok => 1);
 		usleep(200_000);
-		# where nobody reaps the old one, it is still taken for running
 		$node->{_pid} = undef;
 	}
 	die 'the server does not start again: see ' . $node->logfile . "\n";
