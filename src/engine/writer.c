@@ -296,35 +296,42 @@ array_runs(const uint16_t *v, uint32_t card)
 }
 
 /*
- * A byte has at most four starts of runs, so the counts of a block's words
- * are added bytewise first, and the bytes at the end.
+ * The number of runs that start in a block of words, of which there is one
+ * before.  A byte has at most four, so those of all words are added bytewise
+ * first, and the bytes at the end.
  */
 static uint32_t
-bitset_runs(const uint64_t *words)
+block_runs(const uint64_t *words)
 {
 	const uint64_t pairs = UINT64_C(0x3333333333333333);
 	const uint64_t bytes = UINT64_C(0x00ff00ff00ff00ff);
-	uint32_t	nruns = 0;
-	uint64_t	carry = 0;
+	const uint64_t *before = words - 1;
+	uint64_t	sums = 0;
 
-	for (uint32_t i = 0; i < R64_BITSET_WORDS && nruns <= R64_RUNS_MAX;
-		 i += BITSET_BLOCK)
+	for (int k = 0; k < BITSET_BLOCK; k++)
 	{
-		uint64_t	sums = 0;
+		uint64_t	n = words[k] & ~(words[k] << 1 | before[k] >> 63);
 
-		for (uint32_t k = i; k < i + BITSET_BLOCK; k++)
-		{
-			uint64_t	n = words[k] & ~(words[k] << 1 | carry);
-
-			/* no two starts are neighbours, so each pair of bits is a count */
-			n = (n | n >> 1) & UINT64_C(0x5555555555555555);
-			n = (n & pairs) + (n >> 2 & pairs);
-			sums += (n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-			carry = words[k] >> 63;
-		}
-		sums = (sums & bytes) + (sums >> 8 & bytes);
-		nruns += (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
+		/* no two starts are neighbours, so each pair of bits is a count */
+		n = (n | n >> 1) & UINT64_C(0x5555555555555555);
+		n = (n & pairs) + (n >> 2 & pairs);
+		sums += (n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	}
+	sums = (sums & bytes) + (sums >> 8 & bytes);
+	return (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
+}
+
+static uint32_t
+bitset_runs(const uint64_t *words)
+{
+	uint64_t	first[1 + BITSET_BLOCK] = {0};
+	uint32_t	nruns;
+
+	memcpy(first + 1, words, BITSET_BLOCK * sizeof(uint64_t));
+	nruns = block_runs(first + 1);
+	for (uint32_t i = BITSET_BLOCK;
+		 i < R64_BITSET_WORDS && nruns <= R64_RUNS_MAX; i += BITSET_BLOCK)
+		nruns += block_runs(words + i);
 	return nruns;
 }
 
