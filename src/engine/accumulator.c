@@ -198,7 +198,8 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 	size_t		size = r64_listed_size(s);
 	size_t		limit = share(acc->flat.size, LEAST_SETS);
 
-	if (size > limit)
+	/* there is nothing to gain if not even two can wait */
+	if (size > limit / 2)
 		return false;
 	if (acc->sets_size + size > limit)
 		merge_sets(acc);
