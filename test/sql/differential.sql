@@ -142,10 +142,8 @@ FROM sets,
 			  FROM (SELECT e >> 32 AS high, e >> 16 AS container,
 						   CASE WHEN 2 + 4 * count(*) FILTER (WHERE starts) < least(2 * count(*), 8192) THEN 'run'
 								WHEN count(*) <= 4096 THEN 'array' ELSE 'bitset' END AS kind
-					FROM (SELECT e, lag(e) OVER (PARTITION BY e >> 16 ORDER BY e) IS DISTINCT FROM e - 1 AS starts
-						  FROM unnest(v) AS e WHERE e > -9223372036854775808
-						  UNION ALL
-						  SELECT e, true FROM unnest(v) AS e WHERE e = -9223372036854775808) AS t
+					FROM (SELECT e, lag(e) OVER (PARTITION BY e >> 16 ORDER BY e) + 1 IS DISTINCT FROM e AS starts
+						  FROM unnest(v) AS e) AS t
 					GROUP BY 1, 2) AS t) AS c,
 	 LATERAL (VALUES
 		('roaring64_to_array(roaring64)', s::bigint[] = v),
