@@ -18,6 +18,13 @@
 
 #define R64_LOW_MAX 0xFFFF
 
+/* Whether a container has all values, as in long runs. */
+static inline bool
+r64_container_is_full(const r64_container *c)
+{
+	return c->card == R64_LOW_MAX + 1 && c->type == R64_RUN;
+}
+
 extern uint32_t r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x);
 extern int32_t r64_find_run(const uint8_t *runs, uint32_t n, uint32_t x);
 extern bool r64_container_contains(const r64_container *c, uint32_t low);

@@ -267,9 +267,13 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
 	{
+		if (r64_container_is_full(&x))
+			sum += y.card;
+		else if (r64_container_is_full(&y))
+			sum += x.card;
 		/* most containers of sparse ids; a kernel call would cost more */
-		if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
-			x.card == 1 && y.card == 1)
+		else if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
+				 x.card == 1 && y.card == 1)
 			sum += r64_load16(x.data) == r64_load16(y.data);
 		else if (x.type == R64_ARRAY && x.card == 1)
 			sum += r64_container_contains(&y, r64_load16(x.data));

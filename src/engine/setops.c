@@ -209,13 +209,6 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 }
 
-/* Whether a container has all values, as in long runs. */
-static inline bool
-is_full(const r64_container *c)
-{
-	return c->type == R64_RUN && c->card == R64_LOW_MAX + 1;
-}
-
 /* Appends the complement of a container. */
 static void
 complement_array(r64_writer *w, const r64_container *c)
@@ -240,6 +233,25 @@ complement_array(r64_writer *w, const r64_container *c)
 }
 
 /*
+ * Combines a container that has all values with another one: the result is
+ * one of the two, nothing, or the complement of the other one, which is here
+ * for arrays only.  Returns false for others.  keep_rest says whether the
+ * values that the other one lacks stay.
+ */
+static bool
+combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
+			 const r64_container *other, bool keep_rest)
+{
+	if (op->keep_both)
+		r64_writer_container(w, keep_rest ? full : other);
+	else if (keep_rest && other->type == R64_ARRAY)
+		complement_array(w, other);
+	else
+		return !keep_rest;
+	return true;
+}
+
+/*
  * How many runs to count for an array or run container.  If two have more
  * than a run container can have, bitsets are faster.
  */
@@ -260,22 +272,9 @@ combine_large(const r64_operation *op, r64_writer *w,
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
-	if (op->keep_a && !op->keep_both && is_full(a) && b->type == R64_ARRAY)
-	{
-		complement_array(w, b);
+	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
+		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
 		return;
-	}
-	if (op->keep_b && !op->keep_both && is_full(b) && a->type == R64_ARRAY)
-	{
-		complement_array(w, a);
-		return;
-	}
-	if (op->keep_both && (is_full(a) || is_full(b)))
-	{
-		/* a union leaves the full one, an intersection the other one */
-		r64_writer_container(w, is_full(a) == op->keep_a ? a : b);
-		return;
-	}
 	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
 	{
 		if (filters || a->card + b->card <= R64_ARRAY_MAX)

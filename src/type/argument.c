@@ -25,8 +25,10 @@
  *
  * The first time, only the first bytes are remembered, so that a scan over
  * many values pays nothing.  The second time in a row, the value is kept,
- * with an index of its buckets.  At most one value per argument is kept, for
- * as long as the plan.
+ * with an index of its buckets.  What the plan hands over as a parameter of its
+ * own, from a subquery or the outer side of a join, will probably come again:
+ * it is detoasted the first time into where it is kept.  At most one value per
+ * argument is kept, for as long as the plan.
  *
  * src/type/argument.c
  *
@@ -69,6 +71,7 @@
 typedef struct KeptArgument
 {
 	bool		is_stable;		/* the same in every call */
+	bool		from_plan;		/* a parameter of the plan */
 	bool		seen;			/* the last value began with head */
 	bool		kept;			/* and it is in set */
 	Size		size;			/* of the last datum, head included */
@@ -102,10 +105,10 @@ argument_expression(FmgrInfo *flinfo, int argno)
 }
 
 static bool
-is_parameter(Node *expr)
+is_parameter(Node *expr, ParamKind kind)
 {
 	return expr != NULL && IsA(expr, Param) &&
-		((Param *) expr)->paramkind == PARAM_EXTERN;
+		((Param *) expr)->paramkind == kind;
 }
 
 /*
@@ -140,7 +143,7 @@ is_stable(FmgrInfo *flinfo, int argno)
 	Node	   *expr = argument_expression(flinfo, argno);
 
 	return (expr != NULL && IsA(expr, Const)) ||
-		(is_parameter(expr) && belongs_to_query(flinfo));
+		(is_parameter(expr, PARAM_EXTERN) && belongs_to_query(flinfo));
 }
 
 /*
@@ -150,7 +153,7 @@ is_stable(FmgrInfo *flinfo, int argno)
 static bool
 is_variable(FmgrInfo *flinfo, int argno)
 {
-	return is_parameter(argument_expression(flinfo, argno)) &&
+	return is_parameter(argument_expression(flinfo, argno), PARAM_EXTERN) &&
 		!belongs_to_query(flinfo);
 }
 
@@ -181,7 +184,11 @@ get_call_site(FmgrInfo *flinfo)
 	{
 		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 		for (int i = 0; i < MAX_SETS; i++)
+		{
 			site->arg[i].is_stable = is_stable(flinfo, i);
+			site->arg[i].from_plan =
+				is_parameter(argument_expression(flinfo, i), PARAM_EXEC);
+		}
 		flinfo->fn_extra = site;
 	}
 	return site;
@@ -200,20 +207,33 @@ forget(KeptArgument *arg)
 	arg->seen = arg->kept = false;
 }
 
+/* Returns a value detoasted: in arg->copy, if it was not already. */
+static struct varlena *
+detoast(KeptArgument *arg, struct varlena *value, MemoryContext context)
+{
+	MemoryContext oldcontext;
+	struct varlena *flat;
+
+	if (arg->copy != NULL)
+		return arg->copy;
+	oldcontext = MemoryContextSwitchTo(context);
+	flat = pg_detoast_datum_packed(value);
+	MemoryContextSwitchTo(oldcontext);
+	if (flat != value)
+		arg->copy = flat;
+	return flat;
+}
+
 /* Keeps a value that was seen before. */
 static void
 keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	struct varlena *flat;
 
 	if (!arg->is_stable && arg->size > HEAD_SIZE)
 		value = arg->bytes = (struct varlena *)
 			memcpy(palloc(arg->size), value, arg->size);
-	flat = pg_detoast_datum_packed(value);
-	if (flat != value)
-		arg->copy = flat;
-	arg->set = roaring64_view(flat);
+	arg->set = roaring64_view(detoast(arg, value, context));
 	r64_index_set(&arg->set);
 	arg->kept = true;
 	MemoryContextSwitchTo(oldcontext);
@@ -358,6 +378,9 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 	if (arg->is_stable ? !arg->seen : !is_same(arg, value))
 	{
 		remember(arg, value);
+		if (arg->from_plan)
+			datum = PointerGetDatum(detoast(arg, value,
+											fcinfo->flinfo->fn_mcxt));
 		*local = DatumGetRoaring64(datum);
 		return local;
 	}

@@ -103,6 +103,16 @@ SELECT k, found FROM generate_series(1, 3) again, kept o,
 			 WHERE p.id <@ (SELECT s FROM kept i WHERE i.k = o.k)) x
 ORDER BY again, k;
 
+-- the outer side of a join, for one row of the inner side or for many
+SELECT n, count(*) AS sets, count(*) FILTER (WHERE found <> expected) AS wrong,
+	sum(found) AS found
+FROM (VALUES (1), (2), (100)) c (n),
+	(SELECT k, s FROM kept UNION ALL SELECT k, s FROM kept_plain) o,
+	LATERAL (SELECT count(*) FILTER (WHERE id <@ o.s) AS found,
+				count(*) FILTER (WHERE id = ANY (o.s::bigint[])) AS expected
+			 FROM (SELECT id FROM probe WHERE i > 5 LIMIT n) p) x
+GROUP BY n ORDER BY n;
+
 -- in parallel workers
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
