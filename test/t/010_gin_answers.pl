@@ -30,7 +30,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $rows = $ENV{ROARING64_TEST_GIN_ROWS} || 20000;
+my $rows = $ENV{ROARING64_TEST_GIN_ROWS} || 6000;
 my $queries = $ENV{ROARING64_TEST_GIN_QUERIES} || 200;
 my $seed = $ENV{ROARING64_TEST_SEED} || time % 1000000;
 $seed = int $seed;

@@ -322,7 +322,7 @@ sub cancel_often
 	my $cancelled = 0;
 	my @wrong;
 
-	for (my $ms = 1; $ms < 600_000; $ms *= 2)
+	for (my $ms = 1; $ms < 600_000; $ms *= 3)
 	{
 		my $start = time;
 		# a timeout that strikes when all is done is an error of what comes next

@@ -96,7 +96,7 @@ sub try_with_more
 	my $failed = 0;
 	my @wrong;
 
-	for (my $mb = 1.2; $mb < 5000; $mb *= 2.5)
+	for (my $mb = 1.2; $mb < 5000; $mb *= 4)
 	{
 		# what has to be loaded to ask is loaded before
 		my ($status, $out, $err) = $node->psql('postgres', qq{

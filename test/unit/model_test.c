@@ -17,7 +17,7 @@
 #include "unit.h"
 #include "shapes.h"
 
-#define DEFAULT_CASES	12000
+#define DEFAULT_CASES	6000
 #define PROBES			20
 
 /* Results of more elements than this have over RESULT_LIMIT bytes. */
