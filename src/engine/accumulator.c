@@ -30,6 +30,9 @@
 #define LEAST_SETS		(128 * 1024)
 #define MOST_BYTES		((size_t) 1 << 30)
 
+/* A set that is smaller than this part of the flat set waits. */
+#define IN_PLACE_SHARE	8
+
 /* Up to this many values are searched for one, not merged. */
 #define FEW_VALUES		1024
 
@@ -57,6 +60,33 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
+/* Returns the canonical form of a loose set, whose buffer it releases. */
+static r64_buf
+tidy(const r64_accumulator *acc, r64_buf loose)
+{
+	r64_set		s = r64_open_buf(acc->env, loose);
+	r64_buf		tidied = r64_canonicalise(acc->env, s.bytes, s.size);
+
+	release(acc, loose.base);
+	return tidied;
+}
+
+/*
+ * Replaces the flat set by one that was made loosely: until it is read, its
+ * bitsets may stay where runs would take fewer bytes.  As a union fills up,
+ * they would be turned to runs and back with every merge.
+ */
+static void
+replace_loosely(r64_accumulator *acc, r64_buf flat)
+{
+	if (flat.size > acc->env->max_size)
+	{
+		flat = tidy(acc, flat);
+		acc->loose = false;
+	}
+	replace_flat(acc, flat);
+}
+
 /* Starts with the empty set. */
 void
 r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
@@ -71,8 +101,13 @@ combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		a = flat_set(acc);
 
-	replace_flat(acc, r64_is_empty(&a) && (op == R64_OR || op == R64_XOR) ?
-				 r64_copy(acc->env, s) : r64_combine(op, &a, s));
+	bool		any_order = op == R64_OR || op == R64_XOR;
+
+	if (any_order && r64_is_empty(&a))
+		replace_flat(acc, r64_copy(acc->env, s));
+	else
+		replace_loosely(acc, r64_combine_loosely(op, &a, s, any_order ?
+												 &acc->loose : NULL));
 }
 
 /* Unites the flat set with a set in a buffer, and takes over the buffer. */
@@ -112,8 +147,8 @@ merge_sets(r64_accumulator *acc)
 	r64_set		a = flat_set(acc);
 
 	if (acc->sets_size > 0)
-		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
-										 acc->sets_size));
+		replace_loosely(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
+											acc->sets_size, &acc->loose));
 	acc->sets_size = 0;
 }
 
@@ -191,6 +226,22 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	acc->ranges[acc->nranges++].hi = hi;
 }
 
+/*
+ * Combines the flat set with another in place, if that is not much smaller and
+ * meets bitsets only.  Otherwise returns false.
+ */
+static bool
+combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	r64_set		flat = flat_set(acc);
+
+	if (s->size < flat.size / IN_PLACE_SHARE ||
+		!r64_combine_in_place(op, &flat, s))
+		return false;
+	acc->loose = true;
+	return true;
+}
+
 /* Adds a set to those that wait; returns false if it should not wait. */
 static bool
 list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
@@ -232,12 +283,23 @@ void
 r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	bool		waits = op == R64_OR || op == R64_XOR;
+	r64_set		flat;
 
 	if (!waits || (acc->sets_size > 0 && acc->sets_op != op) ||
 		(op == R64_XOR && (acc->nvalues > 0 || acc->nranges > 0)))
 		(void) r64_accumulator_set(acc);
-	if (!waits || !list_set(acc, op, s))
+	flat = flat_set(acc);
+	if (!waits || r64_is_empty(&flat) ||
+		(!combine_in_place(acc, op, s) && !list_set(acc, op, s)))
 		combine_flat(acc, op, s);
+}
+
+static void
+merge_all(r64_accumulator *acc)
+{
+	merge_sets(acc);
+	merge_values(acc);
+	merge_ranges(acc);
 }
 
 /*
@@ -250,7 +312,7 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 	r64_set		flat;
 
 	if (acc->nvalues > FEW_VALUES || acc->nranges > 0 || acc->sets_size > 0)
-		(void) r64_accumulator_set(acc);
+		merge_all(acc);
 	for (uint32_t i = 0; i < acc->nvalues; i++)
 		if (acc->values[i] == v)
 			return true;
@@ -274,9 +336,10 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 r64_set
 r64_accumulator_set(r64_accumulator *acc)
 {
-	merge_sets(acc);
-	merge_values(acc);
-	merge_ranges(acc);
+	merge_all(acc);
+	if (acc->loose)
+		acc->flat = tidy(acc, acc->flat);
+	acc->loose = false;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
 	release(acc, acc->sets);

@@ -28,6 +28,7 @@ typedef struct merge
 {
 	const r64_operation *op;
 	const uint8_t *list;
+	bool	   *loose;
 	r64_writer	w;
 } merge;
 
@@ -131,6 +132,13 @@ combine_few(merge *m, const r64_container *c, size_t n)
 	r64_writer_array(&m->w, c->key, values, kept);
 }
 
+/* Whether a container has all values, and the operation can remove none. */
+static inline bool
+stays_full(const r64_operation *op, const r64_container *own)
+{
+	return op->keep_both && own->card > UINT16_MAX;
+}
+
 /* Applies a container to a bitset. */
 static void
 apply_container(const merge *m, bitset_container_t *bitset,
@@ -171,6 +179,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
 	size_t		nopen = 0;
+	size_t		size = 0;		/* bytes that all containers take */
 	uint32_t	card = 0;
 	bool		arrays = true;
 
@@ -178,7 +187,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		c[nopen++] = *own;
 	for (size_t i = 0; i < n && nopen < FEW_VALUES; i++)
 		open_item(m, &items[i], &c[nopen++]);
-	if (nopen == 1)
+	if (nopen == 1 || (own != NULL && stays_full(m->op, own)))
 	{
 		r64_writer_container(&m->w, c);
 		return;
@@ -201,16 +210,23 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	}
 
 	if (own != NULL)
+	{
 		(void) r64_as_bitset(m->w.env, own, &words);
+		size = r64_container_size(own);
+	}
 	else
 		memset(words.w, 0, R64_BITSET_BYTES);
 	for (size_t i = 0; i < n; i++)
 	{
 		open_item(m, &items[i], c);
 		apply_container(m, &bitset, c);
+		size += r64_container_size(c);
 	}
+	/* a bitset that might better be runs must not outweigh what it is from */
+	m->w.loose = size < R64_BITSET_BYTES ? NULL : m->loose;
 	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, (uint32_t)
 					  r64_kernel.bitset_container_compute_cardinality(&bitset));
+	m->w.loose = m->loose;
 }
 
 /* Counts the containers of a bucket together with those of n items. */
@@ -299,15 +315,15 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
 /*
  * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
  * order does not matter.  The list is size bytes: sets that r64_list_set has
- * put there one after the other.
+ * put there one after the other.  For loose see r64_combine_loosely.
  */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
-			   size_t size)
+			   size_t size, bool *loose)
 {
 	const r64_env *env = s->env;
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.list = list};
+	merge		m = {.op = &op,.list = list,.loose = loose};
 	size_t		at = 0;
 	r64_set		first = listed_set(env, list, &at);
 	item	   *items;
@@ -315,13 +331,115 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	r64_buf		result;
 
 	if (at == size)
-		return r64_combine(opcode, s, &first);
+		return r64_combine_loosely(opcode, s, &first, loose);
 	n = count_containers(env, list, size);
 	items = env->alloc(env->arg, (n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
 	r64_writer_init(&m.w, env, s->size + size);
+	m.w.loose = loose;
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;
+}
+
+/* Applies container c to container i of a bucket, which is own, in place. */
+static void
+apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
+			   const r64_container *own, const r64_container *c)
+{
+	r64_words	scratch;
+	bitset_container_t bitset;
+	uint32_t	card;
+
+	if (stays_full(m->op, own))
+		return;
+	bitset = r64_bitset_view(own, &scratch);
+	apply_container(m, &bitset, c);
+	card = (uint32_t)
+		r64_kernel.bitset_container_compute_cardinality(&bitset);
+	if (card <= R64_ARRAY_MAX)
+		card = R64_ARRAY_MAX + 1;
+	if (bitset.words == scratch.w)
+		memcpy((uint8_t *) (uintptr_t) own->data, scratch.w, R64_BITSET_BYTES);
+	r64_store16((uint8_t *) (uintptr_t) b->keycards + 4 * (size_t) i + 2,
+				(uint16_t) (card - 1));
+}
+
+/* Whether apply_in_place can be called; fails if c is damaged. */
+static bool
+can_apply(const merge *m, const r64_container *own, const r64_container *c)
+{
+	r64_run_list scratch;
+
+	if (c->type == R64_RUN)
+		(void) r64_run_view(m->w.env, c, &scratch);
+	return own->type == R64_BITSET || stays_full(m->op, own);
+}
+
+/*
+ * Applies all containers of b to bitsets of a in place, or looks whether that
+ * can be done.  Returns false if it cannot.
+ */
+static bool
+meet_bitsets(const merge *m, const r64_set *a, const r64_set *b, bool apply)
+{
+	r64_walk	x;
+	r64_walk	y;
+
+	r64_walk_start(&x, a);
+	for (r64_walk_start(&y, b); y.live; r64_walk_next(&y))
+	{
+		uint32_t	i = 0;
+
+		while (x.live && x.b.high < y.b.high)
+			r64_walk_next(&x);
+		if (!x.live || x.b.high > y.b.high)
+			return false;
+		for (uint32_t j = 0; j < y.b.n; j++)
+		{
+			uint16_t	key = r64_bucket_key(&y.b, j);
+			r64_container own;
+			r64_container c;
+
+			i = r64_bucket_seek(&x.b, i, key);
+			if (i == x.b.n || r64_bucket_key(&x.b, i) != key)
+				return false;
+			r64_container_at(a->env, &x.b, i, &own);
+			r64_container_at(b->env, &y.b, j, &c);
+			if (!apply && !can_apply(m, &own, &c))
+				return false;
+			if (apply)
+				apply_in_place(m, &x.b, i, &own, &c);
+		}
+	}
+	return true;
+}
+
+static void
+poll_later(void *arg)
+{
+	(void) arg;
+}
+
+/*
+ * Replaces a by a op b in place, if each container of b meets a bitset of a;
+ * a's bytes must be writable then.  Otherwise does nothing and returns false.
+ * The bitsets stay such, whatever is left in them: a is loose.
+ */
+bool
+r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
+{
+	r64_operation op = r64_get_operation(opcode);
+	merge		m = {.op = &op,.w.env = a->env};
+	r64_env		env = *a->env;
+	r64_set		target = *a;
+	r64_set		other = *b;
+
+	if (!meet_bitsets(&m, a, b, false))
+		return false;
+	/* what is begun has to be completed */
+	env.poll = poll_later;
+	target.env = other.env = &env;
+	return meet_bitsets(&m, &target, &other, true);
 }

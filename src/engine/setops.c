@@ -182,6 +182,10 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 
 		card = op->list(x.words, (uint64_t) x.cardinality,
 						y.array, (uint64_t) y.cardinality);
+		/* a loose a may have had fewer values than it says */
+		if (w->loose != NULL)
+			card = (uint64_t)
+				r64_kernel.bitset_container_compute_cardinality(&x);
 	}
 	else
 	{
@@ -650,9 +654,13 @@ finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 	return r64_writer_finish(w);
 }
 
-/* Returns a op b, in memory of a->env. */
+/*
+ * Returns a op b, in memory of a->env.  If loose is not NULL, the result may be
+ * loose, and exceed env->max_size; sets *loose if it may be loose.
+ */
 r64_buf
-r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
+r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
+					bool *loose)
 {
 	r64_operation op = r64_get_operation(opcode);
 	r64_walk	walk_a;
@@ -666,9 +674,17 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 	if (op.keep_b)
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
+	w.loose = loose;
 	r64_walk_start(&walk_a, a);
 	merge_set(&op, &w, &walk_a, b);
 	return finish(&op, &w, &walk_a);
+}
+
+/* Returns a op b, in memory of a->env. */
+r64_buf
+r64_combine(r64_op op, const r64_set *a, const r64_set *b)
+{
+	return r64_combine_loosely(op, a, b, NULL);
 }
 
 /*

@@ -61,12 +61,22 @@ extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 								   const r64_container *b);
 extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 							 const uint32_t *limit);
+
+/*
+ * A loose set may have bitsets where runs would take fewer bytes, and bitsets
+ * of fewer than 4097 values whose header says 4097.  It is otherwise as any
+ * set, but only the functions that take a flag for it may make or change it.
+ */
+extern r64_buf r64_combine_loosely(r64_op op, const r64_set *a,
+								   const r64_set *b, bool *loose);
 extern r64_buf r64_merge_range(r64_op op, const r64_set *a,
 							   int64_t lo, int64_t hi);
 
 /* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
-							  const uint8_t *list, size_t size);
+							  const uint8_t *list, size_t size, bool *loose);
+
+extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b);
 
 /* The bytes that a set takes in a list. */
 static inline size_t

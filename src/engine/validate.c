@@ -290,18 +290,28 @@ write_container(r64_writer *w, const r64_container *c)
 	{
 		bitset_container_t view = r64_bitset_view(c, &words);
 
-		r64_writer_bitset(w, c->key, view.words, c->card);
+		r64_writer_bitset(w, c->key, view.words, (uint32_t)
+						  r64_kernel.bitset_container_compute_cardinality(&view));
 		return;
 	}
 	/* a foreign run container can have more runs than ours */
 	memset(words.w, 0, R64_BITSET_BYTES);
 	for (uint32_t i = 0; i < c->nruns; i++)
-		bitset_set_lenrange(words.w, r64_run_start(c->data, i),
-							r64_run_length(c->data, i));
+	{
+		uint32_t	start = r64_run_start(c->data, i);
+		uint32_t	length = r64_run_length(c->data, i);
+
+		if (start + length > UINT16_MAX)
+			r64_corrupt(w->env, "run exceeds 65535");
+		bitset_set_lenrange(words.w, start, length);
+	}
 	r64_writer_bitset(w, c->key, words.w, c->card);
 }
 
-/* Returns the canonical form of bytes that r64_check has found legal. */
+/*
+ * Returns the canonical form of bytes that r64_check has found legal, or of a
+ * loose set.
+ */
 r64_buf
 r64_canonicalise(const r64_env *env, const void *bytes, size_t size)
 {
@@ -319,7 +329,7 @@ r64_canonicalise(const r64_env *env, const void *bytes, size_t size)
 		r64_poll_every(env, i, 255);
 
 		/* an empty bucket, which only foreign bytes have, leaves no trace */
-		if (r64_load32(p + pos + 4) == R64_COOKIE_NO_RUN &&
+		if (size - pos >= R64_MIN_BUCKET && r64_load32(p + pos + 4) == R64_COOKIE_NO_RUN &&
 			r64_load32(p + pos + 8) == 0)
 		{
 			pos += R64_MIN_BUCKET;

@@ -31,6 +31,8 @@ r64_writer_grow(r64_writer *w, size_t more)
 	size_t		need = w->len + more;
 	size_t		cap = w->cap * 2;
 
+	if (w->loose != NULL && need > limit)
+		limit = need;
 	if (need > limit)
 		too_large(env);
 	if (cap < need)
@@ -88,7 +90,7 @@ r64_writer_finish(r64_writer *w)
 	const r64_env *env = w->env;
 	r64_buf		buf = {.base = w->base,.size = w->len};
 
-	if (w->len > env->max_size)
+	if (w->len > env->max_size && w->loose == NULL)
 		too_large(env);
 	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
@@ -412,6 +414,7 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 
 /*
  * Appends a bitset as a container in its canonical form, unless it is empty.
+ * If the set may be loose, a bitset becomes runs only if all values are there.
  */
 void
 r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
@@ -437,7 +440,15 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 		r64_writer_array(w, key, values.v, card);
 		return;
 	}
-	nruns = bitset_runs(words);
+	if (w->loose == NULL)
+		nruns = bitset_runs(words);
+	else if (card > UINT16_MAX)
+		nruns = 1;
+	else
+	{
+		*w->loose = true;
+		nruns = UINT16_MAX;
+	}
 	if (r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);

@@ -36,6 +36,7 @@ typedef struct r64_writer
 	size_t		cap;			/* bytes there, headroom apart */
 	size_t		len;			/* bytes used, headroom apart */
 	uint64_t	nbuckets;
+	bool	   *loose;			/* NULL, or set if the set is loose */
 
 	/* the open bucket */
 	uint32_t	high;

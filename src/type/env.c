@@ -105,5 +105,6 @@ const r64_env roaring64_env = {
 
 const r64_env roaring64_count_env = {
 	ENV_HOOKS,
+	.headroom = VARHDRSZ,
 	.max_size = MaxAllocHugeSize / 2
 };

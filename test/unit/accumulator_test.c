@@ -23,10 +23,22 @@ static universe u;
 static r64_accumulator acc;
 static model want;				/* what acc must hold */
 
+static void look(void);
+
 static void
 want_too(const model *other)
 {
 	want = model_combine(R64_OR, &want, other);
+}
+
+static void
+add_model(r64_op op, const model *other)
+{
+	r64_set		s = model_open(other);
+
+	r64_accumulator_combine(&acc, op, &s);
+	want = model_combine(op, &want, other);
+	r64_close(&s);
 }
 
 /* Adds n values: some spread, most of them within some containers. */
@@ -102,11 +114,8 @@ add_sets(r64_op op, size_t n)
 	{
 		model		other = unit_one_in(8) ? shape_relative(&u, &want) :
 			shape_set(&u, unit_one_in(4) ? SHAPE_MEDIUM : SHAPE_SMALL);
-		r64_set		s = model_open(&other);
 
-		r64_accumulator_combine(&acc, op, &s);
-		want = model_combine(op, &want, &other);
-		r64_close(&s);
+		add_model(op, &other);
 	}
 }
 
@@ -127,7 +136,6 @@ add_alike(r64_op op, size_t n)
 	{
 		range_list	list = {0};
 		model		other;
-		r64_set		s;
 
 		for (uint64_t k = 0; k < count; k++)
 		{
@@ -136,10 +144,54 @@ add_alike(r64_op op, size_t n)
 			range_list_add(&list, lo, lo + (int64_t) length);
 		}
 		other = model_make(&list);
-		s = model_open(&other);
-		r64_accumulator_combine(&acc, op, &s);
-		want = model_combine(op, &want, &other);
-		r64_close(&s);
+		add_model(op, &other);
+	}
+}
+
+/* A set of n containers from prefix on, each a bitset, or nearly full. */
+static model
+dense_set(int64_t prefix, uint64_t n, bool full)
+{
+	range_list	list = {0};
+
+	for (int64_t v = prefix * 65536; v < (prefix + (int64_t) n) * 65536;)
+	{
+		int64_t		last = v + (int64_t) unit_below(full ? 65536 : 12);
+
+		/* not beyond the container: the next may be of another kind */
+		if (last > (v | 0xffff))
+			last = v | 0xffff;
+		range_list_add(&list, v, last);
+		v = last + 2 + (full ? 0 : (int64_t) unit_below(12));
+	}
+	return model_make(&list);
+}
+
+/*
+ * Dense sets alone: bitsets are combined in place.  Some are nearly what is
+ * there, so that little is left of a symmetric difference.
+ */
+static void
+add_dense(r64_op op, size_t n)
+{
+	int64_t		prefix = (int64_t) unit_below(4) - 2;
+	uint64_t	width = unit_between(1, 3);
+	model		all = want;
+	model		start = dense_set(prefix, width, false);
+
+	unit_note("%s %zu dense", op_names[op], n);
+	add_model(R64_XOR, &all);
+	look();
+	add_model(op, &start);
+	for (size_t i = 0; i < n; i++)
+	{
+		model		other = unit_one_in(4) ? shape_relative(&u, &want) :
+			dense_set(prefix + (int64_t) unit_below(width),
+					  unit_between(1, 2), unit_one_in(4));
+
+		if (unit_one_in(4))
+			other = model_combine(R64_XOR, &want, &other);
+		add_model(op, &other);
 	}
 }
 
@@ -150,7 +202,6 @@ add_wide_set(void)
 	int64_t		base = shape_probe(&u, &want) / 2;
 	range_list	list = {0};
 	model		other;
-	r64_set		s;
 
 	unit_note(" wide set");
 	for (int64_t i = 0; i < 1500; i++)
@@ -160,10 +211,7 @@ add_wide_set(void)
 		range_list_add(&list, lo, lo + (int64_t) unit_between(33, 100));
 	}
 	other = model_make(&list);
-	s = model_open(&other);
-	r64_accumulate_set(&acc, &s);
-	want_too(&other);
-	r64_close(&s);
+	add_model(R64_OR, &other);
 }
 
 static void
@@ -172,12 +220,9 @@ combine(void)
 	r64_op		op = all_ops[unit_below(4)];
 	model		other = unit_one_in(2) ? shape_relative(&u, &want) :
 		shape_set(&u, SHAPE_MEDIUM);
-	r64_set		s = model_open(&other);
 
 	unit_note("%s that", op_names[op]);
-	r64_accumulator_combine(&acc, op, &s);
-	want = model_combine(op, &want, &other);
-	r64_close(&s);
+	add_model(op, &other);
 }
 
 /* Single elements, which are looked for in what waits as well. */
@@ -248,6 +293,8 @@ run_case(void *arg)
 					add_many_values();
 				else if (unit_one_in(10))
 					add_wide_set();
+				else if (unit_one_in(4))
+					add_dense(unit_one_in(2) ? R64_XOR : R64_OR, 1 + unit_skewed(8));
 				break;
 			case 3:
 				add_ranges(unit_skewed(50));
