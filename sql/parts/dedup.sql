@@ -9,10 +9,11 @@
 -- key that agree in their high bits.  NAME_windows has a row for a key where
 -- its window needs one.
 --
--- A claim looks, inserts, and looks into the chunks once more with a snapshot
+-- A claim looks into the chunks, inserts, and looks once more with a snapshot
 -- taken after that.  If the id was claimed before, then either its row is still
 -- in the claims and the insertion meets it; or the fold that removed it has
--- committed, and the second look sees the chunk.
+-- committed, and the second look sees the chunk.  Of folded ids the first look
+-- alone would do, so that a duplicate writes nothing.
 --
 -- What a claim does is in C (src/dedup/), where plans are kept for each set; it
 -- depends only on options that are never changed.  All else is here.
@@ -314,7 +315,7 @@ CREATE FUNCTION roaring64_dedup_forget_many(set regclass, key text, ids bigint[]
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off
+SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
 	o record;

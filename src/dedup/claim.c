@@ -3,10 +3,11 @@
  * claim.c
  *	  Claiming one id, and whether one is remembered.
  *
- * The second look, after the insertion, finds the row of the chunk as it was
- * nearly always.  The same stored bytes are the same set, and those of a set out
- * of line are a pointer, as such a value is never changed in place; so it costs
- * no look into the set.
+ * A claim looks into the chunk, inserts, and looks again with a snapshot taken
+ * after that, unless that would see what the first has seen.  Else the row of the
+ * chunk is as it was nearly always.  The same stored bytes are the same set, and
+ * those of a set out of line are a pointer, as such a value is never changed in
+ * place; so it costs no look into the set.
  *
  * A transaction whose snapshot is older than the second look must not learn of
  * what was claimed since, nor claim it again.  It gets the error that it would
@@ -22,6 +23,7 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "dedup/dedup.h"
@@ -40,10 +42,7 @@ holds(Datum members, int64 place)
 	return r64_contains(&set, place);
 }
 
-/*
- * Whether one of the rows that a look has found is of the id: has a set that
- * holds it, or NULL for a claim.
- */
+/* Whether one of the sets that a look has found holds a place. */
 static bool
 is_among(SPITupleTable *rows, int64 place)
 {
@@ -53,10 +52,19 @@ is_among(SPITupleTable *rows, int64 place)
 		Datum		members = SPI_getbinval(rows->vals[i], rows->tupdesc, 1,
 											&isnull);
 
-		if (isnull || holds(members, place))
+		if (!isnull && holds(members, place))
 			return true;
 	}
 	return false;
+}
+
+/* Whether an id is claimed and has not been folded. */
+static bool
+is_claimed(DedupSet *set, Datum key, int64 id, DedupRun run)
+{
+	Datum		values[2] = {key, Int64GetDatum(id)};
+
+	return run(set, DEDUP_LOOK_CLAIM, values) > 0;
 }
 
 /* Whether rows, which have no NULLs, are stored as the same bytes. */
@@ -116,7 +124,7 @@ dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access due to concurrent update"),
-				 errdetail("The id was claimed after the transaction began."),
+				 errdetail("The id was claimed, or its claim was folded, after the transaction began."),
 				 errhint("Retry the transaction.")));
 	dedup_run(set, DEDUP_UNDO, values);
 }
@@ -152,23 +160,26 @@ DedupAnswer
 dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 {
 	int64		place = dedup_place(set, id);
-	Datum		look[3] = {
-		key, Int64GetDatum(dedup_chunk(set, place)), Int64GetDatum(id)
-	};
+	Datum		look[2] = {key, Int64GetDatum(dedup_chunk(set, place))};
 	Datum		claim[3] = {
 		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
 	};
+	SnapshotData start,
+				now;
 	SPITupleTable *before;
 	DedupAnswer answer;
 
 	dedup_check_key(key);
 	dedup_check_isolation(set);
+	CommandCounterIncrement();
+	start = *GetTransactionSnapshot();
 	dedup_run(set, DEDUP_LOOK, look);
 	before = SPI_tuptable;
 	if (is_among(before, place))
 		return DEDUP_DUPLICATE;
 	if (is_too_old(set, key, id, dedup_run))
-		return DEDUP_TOO_OLD;
+		return is_claimed(set, key, id, dedup_run) ? DEDUP_DUPLICATE :
+			DEDUP_TOO_OLD;
 	if (set->owned)
 	{
 		r64_set		fresh = dedup_append(set, funcid, key, &id, 1);
@@ -178,7 +189,16 @@ dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
 	if (dedup_run(set, DEDUP_CLAIM, claim) == 0)
 		return DEDUP_DUPLICATE;
 
-	dedup_run_latest(set, DEDUP_LOOK_AGAIN, look);
+	/*
+	 * When a transaction that has written ends, xmax rises or xip, to which
+	 * none is added below xmax, loses one.  This one has written nothing but
+	 * the claim, unless a trigger has executed more commands.
+	 */
+	now = *GetLatestSnapshot();
+	if (now.xmax == start.xmax && now.xcnt == start.xcnt &&
+		now.curcid == start.curcid + 1 && !set->distributed)
+		return DEDUP_NEW;
+	dedup_run_latest(set, DEDUP_LOOK, look);
 	if (!dedup_same_rows(before, SPI_tuptable) &&
 		is_among(SPI_tuptable, place))
 		answer = DEDUP_DUPLICATE;
@@ -220,23 +240,23 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
 Datum
 roaring64_dedup_seen(PG_FUNCTION_ARGS)
 {
+	int64		id = PG_GETARG_INT64(2);
 	DedupSet   *set;
-	Datum		look[3];
+	Datum		look[2];
 	int64		place;
-	bool		seen;
-	bool		too_old = false;
+	bool		seen,
+				too_old;
 
 	dedup_not_null(fcinfo, "id");
 	SPI_connect();
 	set = dedup_open(PG_GETARG_OID(0));
-	place = dedup_place(set, PG_GETARG_INT64(2));
+	place = dedup_place(set, id);
 	look[0] = PointerGetDatum(PG_GETARG_TEXT_PP(1));
 	look[1] = Int64GetDatum(dedup_chunk(set, place));
-	look[2] = PG_GETARG_DATUM(2);
 	dedup_read(set, DEDUP_LOOK, look);
-	seen = is_among(SPI_tuptable, place);
-	if (!seen)
-		too_old = is_too_old(set, look[0], PG_GETARG_INT64(2), dedup_read);
+	seen = is_among(SPI_tuptable, place) ||
+		is_claimed(set, look[0], id, dedup_read);
+	too_old = !seen && is_too_old(set, look[0], id, dedup_read);
 	SPI_finish();
 	if (too_old)
 		PG_RETURN_NULL();

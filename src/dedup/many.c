@@ -183,19 +183,23 @@ look_into(DedupSet *set, Batch *batch, SPITupleTable *rows)
 	}
 }
 
-/* Notes what is not above the highest that was forgotten. */
-static void
+/* Notes what is not above the highest that was forgotten; whether any is. */
+static bool
 look_for_old(DedupSet *set, Batch *batch, DedupRun run)
 {
 	int64		highest;
+	bool		found = false;
 
 	if (!dedup_forgotten(set, batch->key, run, &highest))
-		return;
+		return false;
 	for (int i = 0; i < batch->n && batch->ids[i] <= highest; i++)
 	{
-		if (batch->answers[i] == DEDUP_NEW)
-			batch->answers[i] = DEDUP_TOO_OLD;
+		if (batch->answers[i] != DEDUP_NEW)
+			continue;
+		batch->answers[i] = DEDUP_TOO_OLD;
+		found = true;
 	}
+	return found;
 }
 
 /* Gives an answer to the ids in rows (id). */
@@ -214,6 +218,18 @@ answer_rows(Batch *batch, SPITupleTable *rows, DedupAnswer answer)
 					 errmsg("a trigger has changed the id of a claim")));
 		batch->answers[found - batch->ids] = answer;
 	}
+}
+
+/* Notes what is claimed and has not been folded. */
+static void
+look_for_claims(DedupSet *set, Batch *batch, DedupRun run)
+{
+	Datum		values[2] = {
+		batch->key, roaring64_bigint_array(batch->ids, batch->n)
+	};
+
+	run(set, DEDUP_LOOK_CLAIMS, values);
+	answer_rows(batch, SPI_tuptable, DEDUP_DUPLICATE);
 }
 
 /*
@@ -304,7 +320,8 @@ claim_many(DedupSet *set, Oid funcid, Batch *batch)
 	dedup_run(set, DEDUP_LOOK_MANY, values);
 	before = SPI_tuptable;
 	look_into(set, batch, before);
-	look_for_old(set, batch, dedup_run);
+	if (look_for_old(set, batch, dedup_run))
+		look_for_claims(set, batch, dedup_run);
 	if (set->owned)
 	{
 		claim_owned(set, funcid, batch);
@@ -365,13 +382,9 @@ roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
 	set = dedup_open(PG_GETARG_OID(0));
 	if (batch.n > 0)
 	{
-		Datum		values[2] = {
-			batch.key, roaring64_bigint_array(batch.ids, batch.n)
-		};
+		Datum		values[2] = {batch.key, sort_by_chunk(set, &batch)};
 
-		dedup_read(set, DEDUP_LOOK_CLAIMS, values);
-		answer_rows(&batch, SPI_tuptable, DEDUP_DUPLICATE);
-		values[1] = sort_by_chunk(set, &batch);
+		look_for_claims(set, &batch, dedup_read);
 		dedup_read(set, DEDUP_LOOK_MANY, values);
 		look_into(set, &batch, SPI_tuptable);
 		look_for_old(set, &batch, dedup_read);

@@ -22,6 +22,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
+#include "jit/jit.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -49,9 +50,10 @@ static HTAB *sets = NULL;
  * plan for all; that for many is made for each array, as it depends on how long
  * that is.
  *
- * On Citus, only a statement on one table can have one plan for all; and where
- * an INSERT ... SELECT leaves rows out, Citus counts them as returned, which SPI
- * reports as an error, unless the statement is within another.
+ * On Citus, only a statement on one table can have one plan for all, so no
+ * other is here; and where an INSERT ... SELECT leaves rows out, Citus counts
+ * them as returned, which SPI reports as an error, unless the statement is
+ * within another.
  *
  * A batch goes in in the order of the array, which is sorted: two of them meet
  * in the same order and never deadlock.
@@ -66,11 +68,6 @@ typedef struct Statement
 	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
 
-#define LOOK \
-	"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1" \
-	" AND chunk OPERATOR(pg_catalog.=) $2" \
-	" UNION ALL SELECT NULL FROM %1 WHERE key OPERATOR(pg_catalog.=) $1" \
-	" AND id OPERATOR(pg_catalog.=) $3"
 #define CLAIM_MANY \
 	"INSERT INTO %1 (key, id, claimed_at)" \
 	" SELECT $1, i, $3 FROM pg_catalog.unnest($2) AS i" \
@@ -82,21 +79,15 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 		"SELECT * FROM ONLY %0 LIMIT 2", 0, {0}, CURSOR_OPT_GENERIC_PLAN,
 		SPI_OK_SELECT, ""
 	},
-	/* the sets that may have the id, and NULL for a claim of it */
 	[DEDUP_LOOK] = {
-		LOOK,
-		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_GENERIC_PLAN,
-		SPI_OK_SELECT, "S"
-	},
-	[DEDUP_LOOK_DISTRIBUTED] = {
-		LOOK,
-		3, {TEXTOID, INT8OID, INT8OID}, CURSOR_OPT_CUSTOM_PLAN,
-		SPI_OK_SELECT, "S"
-	},
-	[DEDUP_LOOK_AGAIN] = {
 		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND chunk OPERATOR(pg_catalog.=) $2",
 		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "S"
+	},
+	[DEDUP_LOOK_CLAIM] = {
+		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) $2",
+		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "b"
 	},
 	[DEDUP_CLAIM] = {
 		"INSERT INTO %1 (key, id, claimed_at) VALUES ($1, $2, $3)"
@@ -272,10 +263,8 @@ checked(DedupSet *set, int code, DedupStatement n)
 static DedupStatement
 form_of(const DedupSet *set, DedupStatement n)
 {
-	if (!set->distributed)
-		return n;
-	return n == DEDUP_LOOK ? DEDUP_LOOK_DISTRIBUTED :
-		n == DEDUP_CLAIM_MANY ? DEDUP_CLAIM_MANY_DISTRIBUTED : n;
+	return set->distributed && n == DEDUP_CLAIM_MANY ?
+		DEDUP_CLAIM_MANY_DISTRIBUTED : n;
 }
 
 /* Says which privileges are needed, where one is missing. */
@@ -290,7 +279,9 @@ hint_at_privileges(void *arg)
  * Executes a statement, planned now or before, without sequential scans: a plan
  * that is kept must find its rows by their index, also where the table was
  * empty when it was made and is not any more.  That may be at any execution, as
- * plans are made anew after DISCARD PLANS and much else.
+ * plans are made anew after DISCARD PLANS and much else.  It finds few rows: a
+ * bitmap and compiled code cost more than they save, and the latter would be made
+ * before PostgreSQL 18, where a scan that cannot be avoided seems to cost a lot.
  */
 static uint64
 execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
@@ -301,18 +292,24 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 		.callback = hint_at_privileges
 	};
 	bool		seqscan = enable_seqscan;
+	bool		bitmapscan = enable_bitmapscan;
+	bool		jit = jit_enabled;
 	int			code;
 
 	error_context_stack = &callback;
 	PG_TRY();
 	{
 		enable_seqscan = false;
+		enable_bitmapscan = false;
+		jit_enabled = false;
 		code = SPI_execute_snapshot(get_plan(set, n), values, NULL, snapshot,
 									InvalidSnapshot, read_only, true, 0);
 	}
 	PG_FINALLY();
 	{
 		enable_seqscan = seqscan;
+		enable_bitmapscan = bitmapscan;
+		jit_enabled = jit;
 	}
 	PG_END_TRY();
 	error_context_stack = callback.previous;

@@ -39,6 +39,9 @@ SELECT roaring64_dedup_export('seen', 'k'), (SELECT count(*) FROM seen_claims) A
 -- a chunk with nothing in it goes
 SELECT roaring64_dedup_forget('seen', 'other', 1), (SELECT count(*) FROM seen_chunks WHERE key = 'other') AS chunks;
 
+-- none of these statements seemed to be worth compiling
+SELECT pg_read_file('/proc/self/maps', 0, 10000000, true) ~ 'llvmjit' IS TRUE AS compiled;
+
 -- with the caller: savepoints, exceptions
 BEGIN;
 SELECT roaring64_dedup_claim('seen', 's', 1);
@@ -128,6 +131,11 @@ SELECT min(id), max(id), count(*) FROM roaring64_elements(roaring64_dedup_export
 -- what is forgotten is too old to tell, one by one and in a batch
 SELECT roaring64_dedup_claim('recent', 'k', 100), roaring64_dedup_claim('recent', 'k', 101),
 	roaring64_dedup_claim_many('recent', 'k', '{100,101,300}'), roaring64_dedup_seen('recent', 'k', 5), roaring64_dedup_seen_many('recent', 'k', '{5,101,301}');
+-- but not what is still claimed
+SELECT roaring64_dedup_claim('recent', 'late', 5);
+SELECT roaring64_dedup_load('recent', 'late', int8range(10, 1000)::roaring64);
+SELECT forgotten > 5 AS forgotten, roaring64_dedup_claim('recent', 'late', 5) AS claimed, roaring64_dedup_claim('recent', 'late', 4) AS old,
+	roaring64_dedup_claim_many('recent', 'late', '{4,5,2000}') AS many FROM recent_windows WHERE key = 'late';
 -- loaded in ascending order, so the lowest are forgotten; more than the window
 SELECT roaring64_dedup_load('recent', 'l', int8range(1, 100001)::roaring64);
 SELECT min(id) <= 99901 AS kept, count(*) <= 200 AS forgotten, max(id) FROM roaring64_elements(roaring64_dedup_export('recent', 'l')) AS id;

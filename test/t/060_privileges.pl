@@ -93,7 +93,7 @@ is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WH
 # works, with any of them missing it is refused.
 #
 my @needs = (
-	[ q{SELECT roaring64_dedup_seen('seen', 'k', 1)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen('seen', 'k', 9)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_seen_many('seen', 'k', '{1,9}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_seen('recent', 'k', 9)}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_count('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
