@@ -15,7 +15,7 @@
 #include "setops.h"
 #include "sort.h"
 
-#define FEW_VALUES 32			/* sorted rather than put into a bitset */
+#define FEW_VALUES 64			/* sorted rather than put into a bitset */
 
 /* A container of a listed set. */
 typedef struct item
@@ -103,24 +103,38 @@ open_item(const merge *m, const item *it, r64_container *c)
 	c->nruns = c->type == R64_RUN ? r64_load16(c->data - 2) : 0;
 }
 
-/* Combines n arrays that have few values together. */
-static void
-combine_few(merge *m, const r64_container *c, size_t n)
+/*
+ * Combines n items if they are arrays that have FEW_VALUES values together.
+ * Returns how many values there are then; UINT32_MAX if they are not.
+ */
+static uint32_t
+combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 {
-	uint16_t	values[FEW_VALUES];
 	uint32_t	nvalues = 0;
 	uint32_t	kept = 0;
 
 	for (size_t k = 0; k < n; k++)
-		for (uint32_t i = 0; i < c[k].card; i++)
+	{
+		nvalues += (uint32_t) R64_LOW(items[k].place) + 1;
+		if (nvalues > FEW_VALUES || items[k].data & 1)
+			return UINT32_MAX;
+	}
+	nvalues = 0;
+	for (size_t k = 0; k < n; k++)
+	{
+		r64_container c;
+
+		open_item(m, &items[k], &c);
+		for (uint32_t i = 0; i < c.card; i++)
 		{
-			uint16_t	v = r64_load16(c[k].data + 2 * (size_t) i);
+			uint16_t	v = r64_load16(c.data + 2 * (size_t) i);
 			uint32_t	at = nvalues++;
 
 			for (; at > 0 && values[at - 1] > v; at--)
 				values[at] = values[at - 1];
 			values[at] = v;
 		}
+	}
 	for (uint32_t i = 0, next; i < nvalues; i = next)
 	{
 		next = i + 1;
@@ -129,7 +143,7 @@ combine_few(merge *m, const r64_container *c, size_t n)
 		if (m->op->keep_both || (next - i) % 2 == 1)
 			values[kept++] = values[i];
 	}
-	r64_writer_array(&m->w, c->key, values, kept);
+	return kept;
 }
 
 /* Whether a container has all values, and the operation can remove none. */
@@ -175,37 +189,38 @@ apply_container(const merge *m, bitset_container_t *bitset,
 static void
 combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 {
-	r64_container c[FEW_VALUES];
+	uint16_t	values[FEW_VALUES];
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
-	size_t		nopen = 0;
 	size_t		size = 0;		/* bytes that all containers take */
-	uint32_t	card = 0;
-	bool		arrays = true;
+	r64_container c;
 
-	if (own != NULL)
-		c[nopen++] = *own;
-	for (size_t i = 0; i < n && nopen < FEW_VALUES; i++)
-		open_item(m, &items[i], &c[nopen++]);
-	if (nopen == 1 || (own != NULL && stays_full(m->op, own)))
+	if (own != NULL && stays_full(m->op, own))
 	{
-		r64_writer_container(&m->w, c);
+		r64_writer_container(&m->w, own);
 		return;
 	}
-	if (nopen == 2)
+	open_item(m, &items[0], &c);
+	if (n > 1)
 	{
-		r64_combine_containers(m->op, &m->w, &c[0], &c[1]);
+		c.type = R64_ARRAY;
+		c.data = (const uint8_t *) values;
+		c.card = combine_few(m, items, n, values);
+	}
+	if (c.card == 0)
+	{
+		if (own != NULL)
+			r64_writer_container(&m->w, own);
 		return;
 	}
-
-	for (size_t i = 0; i < nopen; i++)
+	if (c.card != UINT32_MAX)
 	{
-		arrays &= c[i].type == R64_ARRAY;
-		card += c[i].card;
-	}
-	if (arrays && card <= FEW_VALUES && nopen == n + (own != NULL))
-	{
-		combine_few(m, c, nopen);
+		if (own != NULL)
+			r64_combine_containers(m->op, &m->w, own, &c);
+		else if (n > 1)
+			r64_writer_array(&m->w, c.key, values, c.card);
+		else
+			r64_writer_container(&m->w, &c);
 		return;
 	}
 
@@ -218,9 +233,9 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		memset(words.w, 0, R64_BITSET_BYTES);
 	for (size_t i = 0; i < n; i++)
 	{
-		open_item(m, &items[i], c);
-		apply_container(m, &bitset, c);
-		size += r64_container_size(c);
+		open_item(m, &items[i], &c);
+		apply_container(m, &bitset, &c);
+		size += r64_container_size(&c);
 	}
 	/* a bitset that might better be runs must not outweigh what it is from */
 	m->w.loose = size < R64_BITSET_BYTES ? NULL : m->loose;
