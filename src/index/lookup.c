@@ -49,6 +49,9 @@
 /* How far to look for the end of a run, which can be as long as the set. */
 #define MAX_RUN			(INT64CONST(1) << 20)
 
+/* Elements to read at a time: a search of the set takes as long as some. */
+#define MAX_AHEAD		64
+
 /* A step is given up when it has passed so many entries in a row. */
 #define MAX_GAP			32
 
@@ -81,6 +84,9 @@ typedef struct LookupState
 	int64		end;			/* and last value */
 	int64		first;			/* run of elements that we are in or before */
 	int64		last;
+	int64		ahead[MAX_AHEAD];	/* elements, ascending */
+	size_t		nahead;
+	size_t		next;			/* of them */
 	uint64		step;			/* integers of this step */
 	int			patience;		/* steps to wait before a longer one */
 	int			next_patience;
@@ -120,6 +126,7 @@ begin_lookup(LookupState *state)
 		!(state->ascending ? r64_max(&state->set, &state->limit) :
 		  r64_min(&state->set, &state->limit));
 	state->from = state->ascending ? PG_INT64_MIN : PG_INT64_MAX;
+	state->nahead = state->next = 0;
 	state->step = 1;
 	state->patience = 0;
 	state->next_patience = MIN_PATIENCE;
@@ -134,12 +141,15 @@ end_of_run(int64 first)
 }
 
 /*
- * Sets the run of elements that comes next, from v on.  Returns false if there
- * is none.
+ * Sets the run of elements that comes next, from v on, or a part of it that
+ * begins there.  Returns false if there is none.
  */
 static bool
 find_run(LookupState *state, int64 v)
 {
+	const int64 *ahead = state->ahead;
+	size_t		i;
+
 	if (!state->ascending)
 	{
 		if (!r64_prev(&state->set, v, &state->last))
@@ -147,12 +157,30 @@ find_run(LookupState *state, int64 v)
 		state->first = state->last;
 		return true;
 	}
-	if (r64_next_run(&state->set, v, end_of_run(v),
-					 &state->first, &state->last))
-		return true;
-	return r64_next(&state->set, v, &state->first) &&
-		r64_next_run(&state->set, state->first, end_of_run(state->first),
-					 &state->first, &state->last);
+	while (state->next < state->nahead && ahead[state->next] < v)
+		state->next++;
+	if (state->next == state->nahead)
+	{
+		state->next = 0;
+		state->nahead = r64_read(&state->set, v, PG_INT64_MAX, false,
+								 state->ahead, MAX_AHEAD);
+		if (state->nahead == 0)
+			return false;
+		if ((uint64) ahead[state->nahead - 1] - (uint64) ahead[0] ==
+			MAX_AHEAD - 1)
+		{
+			/* a long one */
+			state->nahead = 0;
+			return r64_next_run(&state->set, ahead[0], end_of_run(ahead[0]),
+								&state->first, &state->last);
+		}
+	}
+	/* the same run may be asked for again */
+	i = state->next;
+	state->first = state->last = ahead[i];
+	while (++i < state->nahead && ahead[i] == state->last + 1)
+		state->last = ahead[i];
+	return true;
 }
 
 /* The last value of the step that begins now. */
