@@ -197,14 +197,15 @@ BEGIN
 
 	-- Claims come and go, so they are vacuumed for what was deleted rather than
 	-- for a part of what there is; so are chunks, of which each fold replaces
-	-- some.  A chunk of a kilobyte has room to grow on its page.
+	-- some.  A chunk of a kilobyte has room to grow on its page, and is not put
+	-- out of line, where it takes longer to find, while two have.
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, id bigint NOT NULL,'
 				   ' claimed_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (key, id))'
 				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
 				   home, base || '_claims');
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
 				   ' members %I.roaring64 %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
-				   ' WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,'
+				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,'
 				   ' toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 500)',
 				   home, base || '_chunks', ext, compression);
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, ids bigint, oldest bigint,'
