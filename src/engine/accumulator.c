@@ -87,6 +87,15 @@ replace_loosely(r64_accumulator *acc, r64_buf flat)
 	replace_flat(acc, flat);
 }
 
+/* Releases the buffer of sets, in which none may wait. */
+static void
+release_sets(r64_accumulator *acc)
+{
+	release(acc, acc->sets);
+	acc->sets = NULL;
+	acc->sets_room = 0;
+}
+
 /* Starts with the empty set. */
 void
 r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
@@ -239,6 +248,9 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		!r64_combine_in_place(op, &flat, s))
 		return false;
 	acc->loose = true;
+	/* the next ones will hardly wait */
+	if (acc->sets_size == 0)
+		release_sets(acc);
 	return true;
 }
 
@@ -342,10 +354,9 @@ r64_accumulator_set(r64_accumulator *acc)
 	acc->loose = false;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
-	release(acc, acc->sets);
+	release_sets(acc);
 	acc->values = NULL;
 	acc->ranges = NULL;
-	acc->sets = NULL;
-	acc->values_room = acc->ranges_room = acc->sets_room = 0;
+	acc->values_room = acc->ranges_room = 0;
 	return flat_set(acc);
 }

@@ -237,7 +237,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		apply_container(m, &bitset, &c);
 		size += r64_container_size(&c);
 	}
-	/* a bitset that might better be runs must not outweigh what it is from */
+	/* a bitset that takes more than its values must not outweigh the items */
 	m->w.loose = size < R64_BITSET_BYTES ? NULL : m->loose;
 	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, (uint32_t)
 					  r64_kernel.bitset_container_compute_cardinality(&bitset));

@@ -414,7 +414,7 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 
 /*
  * Appends a bitset as a container in its canonical form, unless it is empty.
- * If the set may be loose, a bitset becomes runs only if all values are there.
+ * If the set may be loose, it stays a bitset unless all values are there.
  */
 void
 r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
@@ -427,6 +427,8 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	uint32_t	nruns;
 	uint8_t    *p;
 
+	if (card <= R64_ARRAY_MAX && w->loose != NULL)
+		card = R64_ARRAY_MAX + 1;
 	if (card <= R64_ARRAY_MAX)
 	{
 		r64_values	values;
