@@ -266,10 +266,14 @@ PG_FUNCTION_INFO_V1(roaring64_cardinality_finalfn);
 Datum
 roaring64_cardinality_finalfn(PG_FUNCTION_ARGS)
 {
+	Datum		state;
 	r64_set		s;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(0);
-	s = DatumGetRoaring64(PG_GETARG_DATUM(0));
+	state = PG_GETARG_DATUM(0);
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(state)))
+		PG_RETURN_INT64((int64) roaring64_expanded_cardinality(state));
+	s = DatumGetRoaring64(state);
 	PG_RETURN_INT64((int64) r64_cardinality(&s));
 }

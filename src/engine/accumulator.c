@@ -60,13 +60,18 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
-/* Returns the canonical form of a loose set, whose buffer it releases. */
+/* Returns the canonical form of a loose set, whose buffer it takes over. */
 static r64_buf
 tidy(const r64_accumulator *acc, r64_buf loose)
 {
 	r64_set		s = r64_open_buf(acc->env, loose);
-	r64_buf		tidied = r64_canonicalise(acc->env, s.bytes, s.size);
+	r64_diagnosis why;
+	r64_buf		tidied;
 
+	/* most are canonical already */
+	if (r64_check(acc->env, s.bytes, s.size, &why) == R64_CANONICAL)
+		return loose;
+	tidied = r64_canonicalise(acc->env, s.bytes, s.size);
 	release(acc, loose.base);
 	return tidied;
 }
@@ -339,6 +344,38 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 
 	return r64_is_empty(&flat) && acc->nvalues == 0 && acc->nranges == 0 &&
 		acc->sets_size == 0;
+}
+
+/* Returns the number of elements, for which the flat set may stay loose. */
+uint64_t
+r64_accumulator_cardinality(r64_accumulator *acc)
+{
+	r64_set		flat;
+	r64_walk	walk;
+	uint64_t	sum = 0;
+
+	merge_all(acc);
+	flat = flat_set(acc);
+	if (!acc->loose)
+		return r64_cardinality(&flat);
+	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
+		for (uint32_t i = 0; i < walk.b.n; i++)
+		{
+			r64_container c;
+			r64_words	scratch;
+			bitset_container_t view;
+
+			r64_container_at(acc->env, &walk.b, i, &c);
+			/* what says that it has the fewest values may have fewer */
+			if (c.type == R64_BITSET && c.card == R64_ARRAY_MAX + 1)
+			{
+				view = r64_bitset_view(&c, &scratch);
+				c.card = (uint32_t)
+					r64_kernel.bitset_container_compute_cardinality(&view);
+			}
+			sum += c.card;
+		}
+	return sum;
 }
 
 /*

@@ -261,6 +261,7 @@ r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 
 extern bool r64_accumulator_contains(r64_accumulator *acc, int64_t v);
 extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
+extern uint64_t r64_accumulator_cardinality(r64_accumulator *acc);
 extern r64_set r64_accumulator_set(r64_accumulator *acc);
 
 /* validate.c: bytes from elsewhere. */

@@ -69,24 +69,16 @@ check_array(checker *k, uint32_t card)
 static bool
 check_bitset(checker *k, uint32_t card)
 {
-	const uint8_t *p = k->bytes + k->pos;
-	uint32_t	count = 0;
-	uint32_t	nruns = 0;
-	uint64_t	carry = 0;		/* last bit of the word before */
+	r64_container c = {.data = k->bytes + k->pos};
+	r64_words	scratch;
+	bitset_container_t view;
 
 	if (!have(k, R64_BITSET_BYTES))
 		return refuse(k, "truncated bitset container", k->pos);
-	for (uint32_t i = 0; i < R64_BITSET_WORDS; i++)
-	{
-		uint64_t	word = r64_load64(p + 8 * (size_t) i);
-
-		count += (uint32_t) __builtin_popcountll(word);
-		nruns += (uint32_t) __builtin_popcountll(word & ~(word << 1 | carry));
-		carry = word >> 63;
-	}
-	if (count != card)
+	view = r64_bitset_view(&c, &scratch);
+	if ((uint32_t) r64_kernel.bitset_container_compute_cardinality(&view) != card)
 		return refuse(k, "bitset container with wrong cardinality", k->pos);
-	if (r64_prefers_runs(card, nruns))
+	if (r64_prefers_runs(card, r64_bitset_runs(view.words)))
 		k->canonical = false;
 	k->pos += R64_BITSET_BYTES;
 	return true;

@@ -323,8 +323,11 @@ block_runs(const uint64_t *words)
 	return (uint32_t) (sums * UINT64_C(0x0001000100010001) >> 48);
 }
 
-static uint32_t
-bitset_runs(const uint64_t *words)
+/*
+ * The number of runs of a bitset; exact if r64_prefers_runs accepts it.
+ */
+uint32_t
+r64_bitset_runs(const uint64_t *words)
 {
 	uint64_t	first[1 + BITSET_BLOCK] = {0};
 	uint32_t	nruns;
@@ -443,7 +446,7 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 		return;
 	}
 	if (w->loose == NULL)
-		nruns = bitset_runs(words);
+		nruns = r64_bitset_runs(words);
 	else if (card > UINT16_MAX)
 		nruns = 1;
 	else

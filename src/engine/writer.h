@@ -67,6 +67,7 @@ extern void r64_writer_bitset(r64_writer *w, uint16_t key,
 							  const uint64_t *words, uint32_t card);
 extern void r64_writer_runs(r64_writer *w, uint16_t key,
 							const rle16_t *runs, uint32_t nruns);
+extern uint32_t r64_bitset_runs(const uint64_t *words);
 
 /*
  * What the above are made of.  It is inline because containers can be so

@@ -77,6 +77,18 @@ roaring64_expanded_set(Datum value)
 	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
+/* How many elements that set has; for that it need not be canonical. */
+uint64
+roaring64_expanded_cardinality(Datum value)
+{
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
+	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
+	uint64		cardinality = r64_accumulator_cardinality(&e->acc);
+
+	MemoryContextSwitchTo(oldcontext);
+	return cardinality;
+}
+
 /* Whether that set contains an element; for that it need not be whole. */
 bool
 roaring64_expanded_contains(Datum value, int64 element)

@@ -26,6 +26,7 @@ extern ExpandedRoaring64 *roaring64_new_expanded(MemoryContext context,
 												 const r64_env *env);
 extern void roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op,
 									   r64_set s);
+extern uint64 roaring64_expanded_cardinality(Datum value);
 extern bool roaring64_expanded_contains(Datum value, int64 element);
 extern ExpandedRoaring64 *roaring64_writable(Datum value);
 

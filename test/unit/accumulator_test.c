@@ -261,9 +261,11 @@ look(void)
 {
 	size_t		size;
 	uint8_t    *bytes = model_encode(&want, &size, NULL);
-	r64_set		s = r64_accumulator_set(&acc);
+	r64_set		s;
 
 	unit_note(" look");
+	CHECK_U64(r64_accumulator_cardinality(&acc), model_cardinality(&want));
+	s = r64_accumulator_set(&acc);
 	CHECK_BYTES(s.bytes, s.size, bytes, size);
 	CHECK_U64(r64_cardinality(&s), model_cardinality(&want));
 	CHECK(r64_accumulator_is_empty(&acc) == (want.n == 0));
