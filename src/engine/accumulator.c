@@ -68,8 +68,9 @@ tidy(const r64_accumulator *acc, r64_buf loose)
 	r64_diagnosis why;
 	r64_buf		tidied;
 
-	/* most are canonical already */
-	if (r64_check(acc->env, s.bytes, s.size, &why) == R64_CANONICAL)
+	/* most are canonical already; what is too large has to fail */
+	if (s.size <= acc->env->max_size &&
+		r64_check(acc->env, s.bytes, s.size, &why) == R64_CANONICAL)
 		return loose;
 	tidied = r64_canonicalise(acc->env, s.bytes, s.size);
 	release(acc, loose.base);

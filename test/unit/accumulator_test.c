@@ -250,10 +250,16 @@ static void
 merge_within(size_t limit)
 {
 	size_t		usual = unit_env.max_size;
+	bool		within = acc.flat.size <= limit;
+	bool		done;
 
 	unit_env.max_size = limit;
-	unit_note(unit_try(call_set, NULL) == UNIT_DONE ? " merge" : " fail to merge");
+	done = unit_try(call_set, NULL) == UNIT_DONE;
 	unit_env.max_size = usual;
+	unit_note(done ? " merge" : " fail to merge");
+	/* an empty set has its size in any case */
+	if (done && within && want.n > 0)
+		CHECK(r64_accumulator_set(&acc).size <= limit);
 }
 
 static void
