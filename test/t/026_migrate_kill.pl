@@ -116,10 +116,19 @@ my $script = "\\set two random(1, 2)\n" . join '', map {
 $script .= "\\endif\n";
 append_to_file("$dir/change.sql", $script);
 
+# Asks again if the query met a writer's TRUNCATE and was ended for the deadlock.
 sub value
 {
 	my ($query) = @_;
-	return $node->safe_psql('postgres', $query);
+	my ($status, $out, $err);
+
+	for (1 .. 20)
+	{
+		$status = $node->psql('postgres', $query, stdout => \$out, stderr => \$err);
+		last if $status == 0 || $err !~ /deadlock detected/;
+	}
+	die "$query: $err" if $status != 0;
+	return $out;
 }
 
 # A name that says what went wrong is seen where diagnostics are not.
