@@ -26,7 +26,7 @@ ORDER BY a;
 
 /*
  * Building many sets at once, one for each group of a hash table: a tenth as
- * many groups as ids.
+ * many groups as ids; and a million groups, of four ids each.
  */
 INSERT INTO statements (workload, data, system, query, check_query, setup)
 SELECT 'build a set for each group', name, w.system,
@@ -44,6 +44,21 @@ FROM data_sets, LATERAL (VALUES
 	w (system, result, check_result, expression)
 WHERE name IN ('snowflake', 'sequential')
 ORDER BY a;
+
+INSERT INTO statements (workload, data, system, query, check_query, setup)
+SELECT 'build a set for each group', 'four ids each', system,
+	format('SELECT %s FROM (SELECT %s AS s FROM generate_series(1::bigint, 4 * %s) id GROUP BY id %% %3$s) groups',
+		result, expression, :stream),
+	format('SELECT %s FROM (SELECT %s AS s FROM generate_series(1::bigint, 4 * %s) id GROUP BY id %% %3$s) groups',
+		check_result, expression, :stream),
+	'SELECT set_config(''enable_sort'', ''off'', true)'
+FROM (VALUES
+	('roaring64', 'sum(octet_length(s::bytea))', 'sum(roaring64_cardinality(s))',
+		'roaring64_agg(id)'),
+	('floor', 'sum(s)', 'sum(s)', 'count(id)'),
+	('peer', 'sum(octet_length(s::bytea))', 'sum(rb64_cardinality(s))',
+		'rb64_build_agg(id)'))
+	w (system, result, check_result, expression);
 
 INSERT INTO statements (workload, data, system, query)
 SELECT 'count distinct ids', name, w.system,
@@ -97,27 +112,35 @@ WHERE w.system <> 'rows' OR o.op = 'or'
 ORDER BY o.op DESC, name DESC;
 
 INSERT INTO statements (workload, data, system, query)
-SELECT 'union of many sets, counted', name, w.system,
-	format('SELECT %s FROM %I', w.expression, name || w.suffix)
-FROM collections, LATERAL (VALUES
-	('roaring64', '_roaring64', 'roaring64_or_cardinality_agg(s)'),
+SELECT o.workload || ' of many sets, counted', name, w.system,
+	format('SELECT %s FROM %I', replace(w.expression, 'OP', o.op), name || w.suffix)
+FROM collections,
+	(VALUES ('union', 'or'), ('intersection', 'and'),
+		('symmetric difference', 'xor')) o (workload, op),
+	LATERAL (VALUES
+	('roaring64', '_roaring64', 'roaring64_OP_cardinality_agg(s)'),
 	('floor', '_roaring64', 'count(get_byte(s::bytea, 0))'),
-	('peer', '_peer', 'rb64_or_cardinality_agg(s)'),
+	('peer', '_peer', 'rb64_OP_cardinality_agg(s)'),
 	('peer_floor', '_peer', 'count(get_byte(s::bytea, 0))'))
 	w (system, suffix, expression)
-ORDER BY name DESC;
+ORDER BY o.op DESC, name DESC;
 
 -- A total so far for each of the first few sets.
 INSERT INTO statements (workload, data, system, query)
-SELECT 'running union', name, w.system,
+SELECT o.workload, name, w.system,
 	format('SELECT sum(%s) FROM (SELECT %s AS s FROM %I WHERE set <= 200 WINDOW w AS (ORDER BY set)) t',
 		w.result, w.expression, name || w.suffix)
-FROM collections, LATERAL (VALUES
-	('roaring64', '_roaring64', 'roaring64_cardinality(s)', 'roaring64_or_agg(s) OVER w'),
-	('floor', '_roaring64', 's', 'count(s) OVER w'),
-	('peer', '_peer', 'rb64_cardinality(s)', 'rb64_or_agg(s) OVER w'))
-	w (system, suffix, result, expression)
-ORDER BY name DESC;
+FROM collections,
+	(VALUES ('running union', false), ('running union, counted', true)) o (workload, counted),
+	LATERAL (VALUES
+	('roaring64', false, '_roaring64', 'roaring64_cardinality(s)', 'roaring64_or_agg(s) OVER w'),
+	('roaring64', true, '_roaring64', 's', 'roaring64_or_cardinality_agg(s) OVER w'),
+	('floor', o.counted, '_roaring64', 's', 'count(s) OVER w'),
+	('peer', false, '_peer', 'rb64_cardinality(s)', 'rb64_or_agg(s) OVER w'),
+	('peer', true, '_peer', 's', 'rb64_or_cardinality_agg(s) OVER w'))
+	w (system, counted, suffix, result, expression)
+WHERE o.counted = w.counted
+ORDER BY o.counted, name DESC;
 
 INSERT INTO statements (workload, data, system, query, scale)
 SELECT 'union of many sets', name, 'array',

@@ -64,12 +64,22 @@ SELECT roaring64_agg(id) FILTER (WHERE side = 0) AS a,
 FROM generate_series(0, 1) side, ids('dense', side, :large_ids) id;
 
 /*
- * Many sets: of 20,000 users, who have about 9 % of 20,000 ids; and the real
- * data.  What keeps every id by itself gets the first "few" users, which are one
- * of "part".
+ * Many sets: of 20,000 users, who have about 9 % of 20,000 ids; a hundred of
+ * each of some shapes; and the real data.  What keeps every id by itself gets
+ * the first "few" sets, which are one of "part".  Set k of a shape has those i
+ * for which its condition holds.
  */
-CREATE TABLE collections (name text PRIMARY KEY, part int, few int);
+CREATE TABLE collections (name text PRIMARY KEY, part int, few int, condition text);
 INSERT INTO collections VALUES ('users', :part, :users / :part);
+INSERT INTO collections
+SELECT name, :part, :sets / :part, condition
+FROM (VALUES
+	('dense sets', 'hashint8extended(i, k) & 1023 < 307'),
+	('nearly full', 'hashint8extended(i, k) & 63 > 0'),
+	('nearly equal', 'i % 41 = 0 AND hashint8extended(i, k) & 127 > 0'),
+	('disjoint', '(hashint8extended(i, 0) & 65535) % 100 = k % 100'),
+	('long runs', '(i + 517 * k) % 3000 < 2500'))
+	shapes (name, condition);
 INSERT INTO collections SELECT name, 1, max(set) FROM realdata GROUP BY name;
 
 CREATE TABLE users_roaring64 (set int, s roaring64);
@@ -79,17 +89,25 @@ SELECT u,
 	roaring64_agg((hashint8extended(i, u) & 9223372036854775807) % 20000)
 FROM generate_series(1, :users) u, generate_series(1::bigint, 1887) i
 GROUP BY u;
-CREATE TABLE users_rows AS
-SELECT set, id
-FROM users_roaring64, roaring64_elements(s) id
-WHERE set <= (SELECT few FROM collections WHERE name = 'users');
+SELECT format('CREATE TABLE %I (LIKE users_roaring64 INCLUDING STORAGE)',
+		name || '_roaring64'),
+	format('INSERT INTO %I SELECT k, roaring64_agg(i) FROM generate_series(1, %s) k,'
+		' generate_series(0::bigint, %s) i WHERE %s GROUP BY k',
+		name || '_roaring64', :sets, :width - 1, condition)
+FROM collections
+WHERE condition IS NOT NULL \gexec
+
+SELECT format('CREATE TABLE %I AS SELECT set, id FROM %I, roaring64_elements(s) id WHERE set <= %s',
+		name || '_rows', name || '_roaring64', few)
+FROM collections
+WHERE part > 1 \gexec
 
 SELECT format('CREATE TABLE %I AS SELECT set, id FROM realdata WHERE name = %L',
 		name || '_rows', name),
 	format('CREATE TABLE %I AS SELECT set, roaring64_agg(id) AS s FROM %I GROUP BY set',
 		name || '_roaring64', name || '_rows')
 FROM collections
-WHERE name <> 'users' \gexec
+WHERE part = 1 \gexec
 
 SELECT format('ALTER TABLE %I ADD PRIMARY KEY (set, id)', name || '_rows'),
 	format('CREATE TABLE %I AS SELECT set, array_agg(id ORDER BY id) AS s FROM %I GROUP BY set',
