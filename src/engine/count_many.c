@@ -140,9 +140,7 @@ count_bits(const r64_env *env, r64_op op, const r64_container *c, size_t n)
 
 	for (size_t i = 1; i < n; i++)
 	{
-		bitset_container_t next = c[i].type == R64_BITSET ?
-			r64_bitset_view(&c[i], &scratch) :
-			r64_as_bitset(env, &c[i], &scratch);
+		bitset_container_t next = r64_bitset_of(env, &c[i], &scratch);
 
 		if (op == R64_OR)
 			card = r64_kernel.bitset_container_or(&sum, &next, &sum);

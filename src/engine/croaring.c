@@ -272,6 +272,53 @@ r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 	return view;
 }
 
+/*
+ * Sets the values of n stored runs, in words that are zero, and one word more.
+ *
+ * Where runs are many, filling one after the other would spend its time on
+ * branches that nobody can predict.  Instead, subtract the first bit of each
+ * run and add the bit that follows the last one, as if the words were one long
+ * number: 2^end - 2^start has all bits of a run.  What a word borrows from the
+ * next one is left for a second pass.
+ */
+#define FEW_RUNS 128
+
+static void
+set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
+				uint32_t n)
+{
+	uint32_t	after = 0;		/* first value that the next run may have */
+	uint64_t	word = 0;
+
+	if (n > R64_RUNS_MAX)
+		r64_corrupt(env, "run container with too many runs");
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	start = r64_run_start(runs, i);
+		uint32_t	end = start + r64_run_length(runs, i) + 1;
+
+		if (R64_UNLIKELY(start < after))
+			r64_corrupt(env, "runs not ascending");
+		if (R64_UNLIKELY(end > R64_BITSET_WORDS * 64))
+			r64_corrupt(env, "run exceeds 65535");
+		after = end + 1;
+		if (n <= FEW_RUNS)
+			bitset_set_lenrange(words, start, end - 1 - start);
+		else
+		{
+			words[start / 64] -= UINT64_C(1) << (start % 64);
+			words[end / 64] += UINT64_C(1) << (end % 64);
+		}
+	}
+	if (n > FEW_RUNS)
+		for (uint32_t i = 0; i < R64_BITSET_WORDS; i++)
+		{
+			/* a run goes on if the last bit before is set */
+			word = words[i] - (word >> 63);
+			words[i] = word;
+		}
+}
+
 /* Returns any container as a bitset, always copied. */
 bitset_container_t
 r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
@@ -286,15 +333,10 @@ r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
 		memcpy(scratch->w, c->data, R64_BITSET_BYTES);
 		return view;
 	}
-	memset(scratch->w, 0, R64_BITSET_BYTES);
+	memset(scratch->w, 0, R64_BITSET_BYTES + sizeof(uint64_t));
 	if (c->type == R64_ARRAY)
 		r64_set_values(scratch->w, c->data, c->card);
 	else
-	{
-		r64_run_list aligned;
-		run_container_t runs = r64_run_view(env, c, &aligned);
-
-		r64_set_runs(scratch->w, runs.runs, (uint32_t) runs.n_runs);
-	}
+		set_stored_runs(env, scratch->w, c->data, c->nruns);
 	return view;
 }

@@ -167,6 +167,14 @@ extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,
 										r64_words *scratch);
 
+/* Returns any container as a bitset, a stored one where it is if it can be. */
+static inline bitset_container_t
+r64_bitset_of(const r64_env *env, const r64_container *c, r64_words *scratch)
+{
+	return c->type == R64_BITSET ? r64_bitset_view(c, scratch) :
+		r64_as_bitset(env, c, scratch);
+}
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

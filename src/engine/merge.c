@@ -164,21 +164,12 @@ apply_container(const merge *m, bitset_container_t *bitset,
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
-	else if (c->type == R64_BITSET)
-	{
-		r64_words	scratch;
-		bitset_container_t y = r64_bitset_view(c, &scratch);
-
-		(void) m->op->bits(bitset, &y, bitset);
-	}
 	else
 	{
-		r64_run_list scratch;
-		run_container_t y = r64_run_view(m->w.env, c, &scratch);
+		r64_words	scratch;
+		bitset_container_t y = r64_bitset_of(m->w.env, c, &scratch);
 
-		for (int32_t i = 0; i < y.n_runs; i++)
-			m->op->range(words, y.runs[i].value,
-						 (uint32_t) y.runs[i].value + y.runs[i].length + 1);
+		(void) m->op->bits(bitset, &y, bitset);
 	}
 }
 

@@ -19,12 +19,6 @@
 #include "container.h"
 #include "setops.h"
 
-static void
-set_range(uint64_t *words, uint32_t start, uint32_t end)
-{
-	bitset_set_lenrange(words, start, end - start - 1);
-}
-
 /* The kernels are known only at run time, so the table is filled per call. */
 r64_operation
 r64_get_operation(r64_op op)
@@ -41,7 +35,6 @@ r64_get_operation(r64_op op)
 			o.bitsets = r64_kernel.bitset_container_or;
 			o.runs = r64_kernel.run_container_union;
 			o.list = r64_kernel.bitset_set_list_withcard;
-			o.range = set_range;
 			o.bits = r64_kernel.bitset_container_or_nocard;
 			break;
 		case R64_AND:
@@ -59,7 +52,6 @@ r64_get_operation(r64_op op)
 			o.bitsets = r64_kernel.bitset_container_andnot;
 			o.runs = r64_kernel.run_container_andnot;
 			o.list = r64_kernel.bitset_clear_list;
-			o.range = bitset_reset_range;
 			o.filter_by_bitset = r64_kernel.array_bitset_container_andnot;
 			o.filter_by_runs = r64_kernel.array_run_container_andnot;
 			break;
@@ -70,7 +62,6 @@ r64_get_operation(r64_op op)
 			o.bitsets = r64_kernel.bitset_container_xor;
 			o.runs = r64_kernel.run_container_xor;
 			o.list = r64_kernel.bitset_flip_list_withcard;
-			o.range = bitset_flip_range;
 			o.bits = r64_kernel.bitset_container_xor_nocard;
 			break;
 	}
@@ -147,10 +138,9 @@ static void
 combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
 {
-	r64_words	words_a;
 	uint64_t	card;
 
-	if (b->type == R64_BITSET)
+	if (b->type != R64_ARRAY)
 	{
 		/*
 		 * Each of the three is a little longer than two pages.  With the
@@ -163,19 +153,16 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 			r64_words	a;
 			r64_words	b;
 		}			words;
-		bitset_container_t x = a->type == R64_BITSET ?
-			r64_bitset_view(a, &words.a) :
-			r64_as_bitset(w->env, a, &words.a);
-		bitset_container_t y = r64_bitset_view(b, &words.b);
+		bitset_container_t x = r64_bitset_of(w->env, a, &words.a);
+		bitset_container_t y = r64_bitset_of(w->env, b, &words.b);
 		bitset_container_t out = {.words = words.result.w};
 
 		card = (uint64_t) op->bitsets(&x, &y, &out);
 		r64_writer_bitset(w, a->key, out.words, (uint32_t) card);
-		return;
 	}
-
-	if (b->type == R64_ARRAY)
+	else
 	{
+		r64_words	words_a;
 		r64_values	scratch_b;
 		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
 		array_container_t y = r64_array_view(w->env, b, &scratch_b);
@@ -186,31 +173,8 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 		if (w->loose != NULL)
 			card = (uint64_t)
 				r64_kernel.bitset_container_compute_cardinality(&x);
+		r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 	}
-	else
-	{
-		r64_run_list scratch_b;
-		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
-		run_container_t y = r64_run_view(w->env, b, &scratch_b);
-		uint32_t	gap = 0;	/* first value after the run before */
-
-		for (int32_t i = 0; i < y.n_runs; i++)
-		{
-			uint32_t	start = y.runs[i].value;
-			uint32_t	end = start + y.runs[i].length + 1;
-
-			if (op->range != NULL)
-				op->range(x.words, start, end);
-			else if (gap < start)
-				bitset_reset_range(x.words, gap, start);
-			gap = end;
-		}
-		/* an intersection drops what lies between the runs */
-		if (op->range == NULL && gap <= UINT16_MAX)
-			bitset_reset_range(x.words, gap, UINT16_MAX + 1);
-		card = (uint64_t) r64_kernel.bitset_container_compute_cardinality(&x);
-	}
-	r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 }
 
 /* Appends the complement of a container. */

@@ -39,9 +39,6 @@ typedef struct r64_operation
 	 */
 	uint64_t	(*list) (uint64_t *words, uint64_t card,
 						 const uint16_t *list, uint64_t length);
-	/* the same for b's values from start up to, not including, end */
-	void		(*range) (uint64_t *words, uint32_t start, uint32_t end);
-
 	/* the same for a bitset, if the cardinality is not needed */
 	int			(*bits) (const bitset_container_t *,
 						 const bitset_container_t *, bitset_container_t *);
@@ -65,7 +62,8 @@ extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 /*
  * A loose set may have bitsets where runs would take fewer bytes, and bitsets
  * of fewer than 4097 values whose header says 4097.  It is otherwise as any
- * set, but only the functions that take a flag for it may make or change it.
+ * set, but only the functions that take a flag for it may make or change it,
+ * and only r64_accumulator_cardinality may count it.
  */
 extern r64_buf r64_combine_loosely(r64_op op, const r64_set *a,
 								   const r64_set *b, bool *loose);
