@@ -110,19 +110,24 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 	acc->env = env;
 }
 
-/* Combines only the flat set with another set, which stays the caller's. */
+/*
+ * Combines only the flat set with another set, which stays the caller's.  If
+ * it has been read since it last changed, it will be read again: so the result
+ * is made canonical at once.
+ */
 static void
 combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		a = flat_set(acc);
-
 	bool		any_order = op == R64_OR || op == R64_XOR;
 
 	if (any_order && r64_is_empty(&a))
 		replace_flat(acc, r64_copy(acc->env, s));
 	else
-		replace_loosely(acc, r64_combine_loosely(op, &a, s, any_order ?
+		replace_loosely(acc, r64_combine_loosely(op, &a, s,
+												 any_order && !acc->read ?
 												 &acc->loose : NULL));
+	acc->read = false;
 }
 
 /* Unites the flat set with a set in a buffer, and takes over the buffer. */
@@ -254,6 +259,7 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		!r64_combine_in_place(op, &flat, s))
 		return false;
 	acc->loose = true;
+	acc->read = false;
 	/* the next ones will hardly wait */
 	if (acc->sets_size == 0)
 		release_sets(acc);
@@ -308,7 +314,8 @@ r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 		(void) r64_accumulator_set(acc);
 	flat = flat_set(acc);
 	if (!waits || r64_is_empty(&flat) ||
-		(!combine_in_place(acc, op, s) && !list_set(acc, op, s)))
+		(!combine_in_place(acc, op, s) &&
+		 (acc->read || !list_set(acc, op, s))))
 		combine_flat(acc, op, s);
 }
 
@@ -338,6 +345,11 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 	return r64_contains(&flat, v);
 }
 
+/*
+ * Whether there is no element.  Not to be asked between symmetric differences:
+ * sets that wait for one, and what it has left of a loose set's bitsets, count
+ * as elements even if they cancel out.
+ */
 bool
 r64_accumulator_is_empty(const r64_accumulator *acc)
 {
@@ -390,6 +402,7 @@ r64_accumulator_set(r64_accumulator *acc)
 	if (acc->loose)
 		acc->flat = tidy(acc, acc->flat);
 	acc->loose = false;
+	acc->read = true;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
 	release_sets(acc);

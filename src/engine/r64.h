@@ -234,6 +234,7 @@ typedef struct r64_accumulator
 	uint32_t	sets_room;
 	r64_op		sets_op;		/* what they wait for */
 	bool		loose;			/* the flat set may not be canonical */
+	bool		read;			/* and has not changed since it was read */
 } r64_accumulator;
 
 extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
