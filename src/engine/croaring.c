@@ -281,8 +281,6 @@ r64_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scratch)
  * number: 2^end - 2^start has all bits of a run.  What a word borrows from the
  * next one is left for a second pass.
  */
-#define FEW_RUNS 128
-
 static void
 set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
 				uint32_t n)
@@ -302,7 +300,7 @@ set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
 		if (R64_UNLIKELY(end > R64_BITSET_WORDS * 64))
 			r64_corrupt(env, "run exceeds 65535");
 		after = end + 1;
-		if (n <= FEW_RUNS)
+		if (n <= R64_FEW_RUNS)
 			bitset_set_lenrange(words, start, end - 1 - start);
 		else
 		{
@@ -310,7 +308,7 @@ set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
 			words[end / 64] += UINT64_C(1) << (end % 64);
 		}
 	}
-	if (n > FEW_RUNS)
+	if (n > R64_FEW_RUNS)
 		for (uint32_t i = 0; i < R64_BITSET_WORDS; i++)
 		{
 			/* a run goes on if the last bit before is set */

@@ -128,6 +128,9 @@ r64_make_run(uint32_t first, uint32_t last)
 	return run;
 }
 
+/* Up to so many runs are best set one after the other. */
+#define R64_FEW_RUNS 128
+
 /* Sets the values of runs, which must lie within the container. */
 static inline void
 r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)

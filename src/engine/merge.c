@@ -164,6 +164,14 @@ apply_container(const merge *m, bitset_container_t *bitset,
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
+	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
+			 m->op->keep_both)
+	{
+		r64_run_list scratch;
+		run_container_t y = r64_run_view(m->w.env, c, &scratch);
+
+		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
+	}
 	else
 	{
 		r64_words	scratch;
