@@ -87,6 +87,65 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
 }
 
+/* The last value of a run. */
+static inline uint32_t
+run_last(rle16_t run)
+{
+	return (uint32_t) run.value + run.length;
+}
+
+/*
+ * Unites runs with few others, for which it searches; what lies between is
+ * copied.  Returns how many runs there are then.
+ */
+static int32_t
+insert_runs(const run_container_t *a, const run_container_t *few, rle16_t *out)
+{
+	int32_t		n = 0;
+	int32_t		i = 0;
+
+	for (int32_t j = 0; j < few->n_runs; j++)
+	{
+		uint32_t	start = few->runs[j].value;
+		uint32_t	last = run_last(few->runs[j]);
+		int32_t		pos = i;
+		int32_t		end = a->n_runs;
+
+		/* the first run that overlaps or touches this one, or is behind it */
+		while (pos < end)
+		{
+			int32_t		middle = (pos + end) / 2;
+
+			if (run_last(a->runs[middle]) + 1 < start)
+				pos = middle + 1;
+			else
+				end = middle;
+		}
+		memcpy(out + n, a->runs + i, sizeof(rle16_t) * (size_t) (pos - i));
+		n += pos - i;
+		/* what the run before was united with may reach this one */
+		if (n > 0 && run_last(out[n - 1]) + 1 >= start)
+		{
+			start = out[--n].value;
+			if (last < run_last(out[n]))
+				last = run_last(out[n]);
+		}
+		for (i = pos; i < a->n_runs && a->runs[i].value <= last + 1; i++)
+		{
+			if (start > a->runs[i].value)
+				start = a->runs[i].value;
+			if (last < run_last(a->runs[i]))
+				last = run_last(a->runs[i]);
+		}
+		out[n++] = r64_make_run(start, last);
+	}
+	memcpy(out + n, a->runs + i, sizeof(rle16_t) * (size_t) (a->n_runs - i));
+	return n + a->n_runs - i;
+}
+
+/* A union searches for runs if the other side has so many times as many. */
+#define FEW_RUNS 16
+
 /* Array and run containers, at least one of them a run container. */
 static void
 combine_runs(const r64_operation *op, r64_writer *w,
@@ -98,8 +157,14 @@ combine_runs(const r64_operation *op, r64_writer *w,
 	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
 	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
 	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
+	bool		unites = op->keep_b && op->keep_both;
 
-	op->runs(&x, &y, &out);
+	if (unites && x.n_runs / FEW_RUNS > y.n_runs)
+		out.n_runs = insert_runs(&x, &y, out.runs);
+	else if (unites && y.n_runs / FEW_RUNS > x.n_runs)
+		out.n_runs = insert_runs(&y, &x, out.runs);
+	else
+		op->runs(&x, &y, &out);
 	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
 }
 
