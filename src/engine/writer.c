@@ -273,6 +273,7 @@ r64_writer_container(r64_writer *w, const r64_container *c)
  */
 #define ARRAY_BLOCK 32			/* values */
 #define BITSET_BLOCK 32			/* words */
+#define RUN_BLOCK 32
 
 static uint32_t
 array_runs(const uint16_t *v, uint32_t card)
@@ -430,35 +431,41 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	uint32_t	nruns;
 	uint8_t    *p;
 
-	if (card <= R64_ARRAY_MAX && w->loose != NULL)
-		card = R64_ARRAY_MAX + 1;
-	if (card <= R64_ARRAY_MAX)
+	if (w->loose != NULL)
 	{
-		r64_values	values;
-
-		/* write what is there, whatever the caller thinks */
-		card = (uint32_t) r64_kernel.bitset_container_compute_cardinality(&view);
-		if (card > R64_ARRAY_MAX)
-			r64_corrupt(w->env, "wrong cardinality");
-		(void) r64_kernel.bitset_extract_setbits_uint16(words, R64_BITSET_WORDS,
-														values.v, 0);
-		r64_writer_array(w, key, values.v, card);
-		return;
+		if (card <= R64_ARRAY_MAX)
+			card = R64_ARRAY_MAX + 1;
+		nruns = card > UINT16_MAX ? 1 : UINT16_MAX;
+		*w->loose |= nruns > 1;
 	}
-	if (w->loose == NULL)
-		nruns = r64_bitset_runs(words);
-	else if (card > UINT16_MAX)
-		nruns = 1;
 	else
 	{
-		*w->loose = true;
-		nruns = UINT16_MAX;
+		if (card <= R64_ARRAY_MAX)
+		{
+			/* write what is there, whatever the caller thinks */
+			card = (uint32_t)
+				r64_kernel.bitset_container_compute_cardinality(&view);
+			if (card > R64_ARRAY_MAX)
+				r64_corrupt(w->env, "wrong cardinality");
+			if (card == 0)
+				return;
+		}
+		nruns = r64_bitset_runs(words);
 	}
 	if (r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 		r64_store16(p, (uint16_t) nruns);
 		store_bitset_runs(p + 2, words, nruns);
+	}
+	else if (card <= R64_ARRAY_MAX)
+	{
+		r64_values	values;
+
+		(void) r64_kernel.bitset_extract_setbits_uint16(words, R64_BITSET_WORDS,
+														values.v, 0);
+		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
+		memcpy(p, values.v, 2 * (size_t) card);
 	}
 	else
 	{
@@ -475,9 +482,13 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 				uint32_t nruns)
 {
 	uint32_t	card = nruns;
+	uint32_t	i = 0;
 	uint8_t    *p;
 
-	for (uint32_t i = 0; i < nruns; i++)
+	for (; i + RUN_BLOCK <= nruns; i += RUN_BLOCK)
+		for (int k = 0; k < RUN_BLOCK; k++)
+			card += r64_load32((const uint8_t *) (runs + i + k)) >> 16;
+	for (; i < nruns; i++)
 		card += runs[i].length;
 	if (card == 0)
 		return;
@@ -490,7 +501,7 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	else if (card <= R64_ARRAY_MAX)
 	{
 		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
-		for (uint32_t i = 0; i < nruns; i++)
+		for (i = 0; i < nruns; i++)
 			for (uint32_t v = 0; v <= runs[i].length; v++, p += 2)
 				r64_store16(p, (uint16_t) (runs[i].value + v));
 	}
