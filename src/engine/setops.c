@@ -144,7 +144,7 @@ insert_runs(const run_container_t *a, const run_container_t *few, rle16_t *out)
 }
 
 /* A union searches for runs if the other side has so many times as many. */
-#define FEW_RUNS 16
+#define RUNS_RATIO 16
 
 /* Array and run containers, at least one of them a run container. */
 static void
@@ -159,9 +159,9 @@ combine_runs(const r64_operation *op, r64_writer *w,
 	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
 	bool		unites = op->keep_b && op->keep_both;
 
-	if (unites && x.n_runs / FEW_RUNS > y.n_runs)
+	if (unites && x.n_runs / RUNS_RATIO > y.n_runs)
 		out.n_runs = insert_runs(&x, &y, out.runs);
-	else if (unites && y.n_runs / FEW_RUNS > x.n_runs)
+	else if (unites && y.n_runs / RUNS_RATIO > x.n_runs)
 		out.n_runs = insert_runs(&y, &x, out.runs);
 	else
 		op->runs(&x, &y, &out);

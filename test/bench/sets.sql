@@ -72,7 +72,7 @@ FROM generate_series(0, 1) side, ids('dense', side, :large_ids) id;
 CREATE TABLE collections (name text PRIMARY KEY, part int, few int, condition text);
 INSERT INTO collections VALUES ('users', :part, :users / :part);
 INSERT INTO collections
-SELECT name, :part, :sets / :part, condition
+SELECT name, :part, :many / :part, condition
 FROM (VALUES
 	('dense sets', 'hashint8extended(i, k) & 1023 < 307'),
 	('nearly full', 'hashint8extended(i, k) & 63 > 0'),
@@ -93,7 +93,7 @@ SELECT format('CREATE TABLE %I (LIKE users_roaring64 INCLUDING STORAGE)',
 		name || '_roaring64'),
 	format('INSERT INTO %I SELECT k, roaring64_agg(i) FROM generate_series(1, %s) k,'
 		' generate_series(0::bigint, %s) i WHERE %s GROUP BY k',
-		name || '_roaring64', :sets, :width - 1, condition)
+		name || '_roaring64', :many, :width - 1, condition)
 FROM collections
 WHERE condition IS NOT NULL \gexec
 
