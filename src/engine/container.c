@@ -31,8 +31,7 @@ value_at(const r64_container *c, uint32_t i)
 static inline uint32_t
 run_end(const r64_container *c, uint32_t i)
 {
-	uint32_t	end = (uint32_t) r64_run_start(c->data, i) +
-		r64_run_length(c->data, i);
+	uint32_t	end = r64_run_last(c->data, i);
 
 	return end > R64_LOW_MAX ? R64_LOW_MAX : end;
 }

@@ -189,6 +189,13 @@ r64_run_length(const uint8_t *runs, uint32_t i)
 	return r64_load16(runs + 4 * (size_t) i + 2);
 }
 
+/* The last value of a run; beyond the container if that is damaged. */
+static inline uint32_t
+r64_run_last(const uint8_t *runs, uint32_t i)
+{
+	return (uint32_t) r64_run_start(runs, i) + r64_run_length(runs, i);
+}
+
 /*
  * A walk over the buckets in stored order.  The walk stands on a bucket while
  * live is true; pos is the offset of the next one.

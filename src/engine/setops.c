@@ -87,6 +87,16 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
 }
 
+/*
+ * How many runs to count for an array or run container.  If two have more
+ * than a run container can have, bitsets are faster.
+ */
+static inline uint32_t
+weight(const r64_container *c)
+{
+	return c->type == R64_RUN ? c->nruns : c->card;
+}
+
 /* The last value of a run. */
 static inline uint32_t
 run_last(rle16_t run)
@@ -95,33 +105,34 @@ run_last(rle16_t run)
 }
 
 /*
- * Unites runs with few others, for which it searches; what lies between is
- * copied.  Returns how many runs there are then.
+ * Unites a run container with few runs, for which it searches; what lies
+ * between is copied.  Returns how many runs there are then.  No kernel sees
+ * the container, so its order need not be checked.
  */
-static int32_t
-insert_runs(const run_container_t *a, const run_container_t *few, rle16_t *out)
+static uint32_t
+insert_runs(const r64_container *c, const run_container_t *few, rle16_t *out)
 {
-	int32_t		n = 0;
-	int32_t		i = 0;
+	uint32_t	n = 0;
+	uint32_t	i = 0;
 
 	for (int32_t j = 0; j < few->n_runs; j++)
 	{
 		uint32_t	start = few->runs[j].value;
 		uint32_t	last = run_last(few->runs[j]);
-		int32_t		pos = i;
-		int32_t		end = a->n_runs;
+		uint32_t	pos = i;
+		uint32_t	end = c->nruns;
 
 		/* the first run that overlaps or touches this one, or is behind it */
 		while (pos < end)
 		{
-			int32_t		middle = (pos + end) / 2;
+			uint32_t	middle = (pos + end) / 2;
 
-			if (run_last(a->runs[middle]) + 1 < start)
+			if (r64_run_last(c->data, middle) + 1 < start)
 				pos = middle + 1;
 			else
 				end = middle;
 		}
-		memcpy(out + n, a->runs + i, sizeof(rle16_t) * (size_t) (pos - i));
+		memcpy(out + n, c->data + 4 * (size_t) i, 4 * (size_t) (pos - i));
 		n += pos - i;
 		/* what the run before was united with may reach this one */
 		if (n > 0 && run_last(out[n - 1]) + 1 >= start)
@@ -130,41 +141,88 @@ insert_runs(const run_container_t *a, const run_container_t *few, rle16_t *out)
 			if (last < run_last(out[n]))
 				last = run_last(out[n]);
 		}
-		for (i = pos; i < a->n_runs && a->runs[i].value <= last + 1; i++)
+		for (i = pos; i < c->nruns && r64_run_start(c->data, i) <= last + 1; i++)
 		{
-			if (start > a->runs[i].value)
-				start = a->runs[i].value;
-			if (last < run_last(a->runs[i]))
-				last = run_last(a->runs[i]);
+			if (start > r64_run_start(c->data, i))
+				start = r64_run_start(c->data, i);
+			if (last < r64_run_last(c->data, i))
+				last = r64_run_last(c->data, i);
 		}
 		out[n++] = r64_make_run(start, last);
 	}
-	memcpy(out + n, a->runs + i, sizeof(rle16_t) * (size_t) (a->n_runs - i));
-	return n + a->n_runs - i;
+	memcpy(out + n, c->data + 4 * (size_t) i, 4 * (size_t) (c->nruns - i));
+	return n + c->nruns - i;
+}
+
+/*
+ * Copies the values of an array that few runs lack, for whose ends it
+ * searches.  Returns how many there are.
+ */
+static uint32_t
+values_outside(const r64_container *c, const run_container_t *few,
+			   uint16_t *out)
+{
+	uint32_t	n = 0;
+	uint32_t	i = 0;
+
+	for (int32_t j = 0; j <= few->n_runs; j++)
+	{
+		uint32_t	end = c->card;
+
+		if (j < few->n_runs)
+			end = i + r64_lower_bound16(c->data + 2 * (size_t) i, end - i,
+										few->runs[j].value);
+		memcpy(out + n, c->data + 2 * (size_t) i, 2 * (size_t) (end - i));
+		n += end - i;
+		i = end;
+		if (j < few->n_runs)
+			i += r64_lower_bound16(c->data + 2 * (size_t) i, c->card - i,
+								   run_last(few->runs[j]) + 1);
+	}
+	return n;
 }
 
 /* A union searches for runs if the other side has so many times as many. */
 #define RUNS_RATIO 16
 
-/* Array and run containers, at least one of them a run container. */
+/*
+ * Array and run containers, at least one of them a run container.  The
+ * smaller one is b if the operation is a union.
+ */
 static void
 combine_runs(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
 {
+	bool		unites = op->keep_b && op->keep_both;
 	r64_run_list scratch_a;
 	r64_run_list scratch_b;
 	r64_run_list result;
-	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
+	run_container_t x;
 	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
 	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
-	bool		unites = op->keep_b && op->keep_both;
 
-	if (unites && x.n_runs / RUNS_RATIO > y.n_runs)
-		out.n_runs = insert_runs(&x, &y, out.runs);
-	else if (unites && y.n_runs / RUNS_RATIO > x.n_runs)
-		out.n_runs = insert_runs(&y, &x, out.runs);
+	if (unites && weight(a) / RUNS_RATIO > weight(b))
+	{
+		r64_values	values;
+		r64_container rest = *a;
+
+		if (a->type == R64_RUN)
+		{
+			r64_writer_runs(w, a->key, out.runs, insert_runs(a, &y, out.runs));
+			return;
+		}
+		rest.card = values_outside(a, &y, values.v);
+		if (rest.card == 0)
+		{
+			r64_writer_container(w, b);
+			return;
+		}
+		rest.data = (const uint8_t *) values.v;
+		x = r64_as_runs(w->env, &rest, &scratch_a);
+	}
 	else
-		op->runs(&x, &y, &out);
+		x = r64_as_runs(w->env, a, &scratch_a);
+	op->runs(&x, &y, &out);
 	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
 }
 
@@ -285,16 +343,6 @@ combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
 }
 
 /*
- * How many runs to count for an array or run container.  If two have more
- * than a run container can have, bitsets are faster.
- */
-static inline uint32_t
-weight(const r64_container *c)
-{
-	return c->type == R64_RUN ? c->nruns : c->card;
-}
-
-/*
  * Combines two containers of any size.  How depends on their types; if an
  * operation is symmetric, the sides are swapped to have fewer cases.
  */
@@ -329,7 +377,10 @@ combine_large(const r64_operation *op, r64_writer *w,
 	if (a->type != R64_BITSET && b->type != R64_BITSET &&
 		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
 	{
-		combine_runs(op, w, a, b);
+		if (symmetric && weight(a) < weight(b))
+			combine_runs(op, w, b, a);
+		else
+			combine_runs(op, w, a, b);
 		return;
 	}
 	if (symmetric && a->type != R64_BITSET)
