@@ -10,7 +10,8 @@
  * less memory than the set itself.
  *
  * A call that fails leaves the accumulated set as it was: what waits counts as
- * waiting until it is merged.
+ * waiting until it is merged.  Only a damaged set can end that: it may make the
+ * accumulated set one that fails to open.
  *
  * src/engine/accumulator.c
  *
@@ -172,6 +173,14 @@ merge_sets(r64_accumulator *acc)
 	acc->sets_size = 0;
 }
 
+static void
+merge_all(r64_accumulator *acc)
+{
+	merge_sets(acc);
+	merge_values(acc);
+	merge_ranges(acc);
+}
+
 /* How many bytes may wait in a buffer: between least and MOST_BYTES. */
 static size_t
 share(size_t size, size_t least)
@@ -254,9 +263,15 @@ static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
+	bool		combined;
 
-	if (s->size < flat.size / IN_PLACE_SHARE ||
-		!r64_combine_in_place(op, &flat, s))
+	if (acc->flat.base == NULL || s->size < flat.size / IN_PLACE_SHARE)
+		return false;
+	/* what a failure leaves half done cannot be read */
+	acc->flat.size = 0;
+	combined = r64_combine_in_place(op, &flat, s);
+	acc->flat.size = flat.size;
+	if (!combined)
 		return false;
 	acc->loose = true;
 	acc->read = false;
@@ -309,6 +324,12 @@ r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 	bool		waits = op == R64_OR || op == R64_XOR;
 	r64_set		flat;
 
+	if (op == R64_AND && !acc->read)
+	{
+		merge_all(acc);
+		if (combine_in_place(acc, op, s))
+			return;
+	}
 	if (!waits || (acc->sets_size > 0 && acc->sets_op != op) ||
 		(op == R64_XOR && (acc->nvalues > 0 || acc->nranges > 0)))
 		(void) r64_accumulator_set(acc);
@@ -317,14 +338,6 @@ r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 		(!combine_in_place(acc, op, s) &&
 		 (acc->read || !list_set(acc, op, s))))
 		combine_flat(acc, op, s);
-}
-
-static void
-merge_all(r64_accumulator *acc)
-{
-	merge_sets(acc);
-	merge_values(acc);
-	merge_ranges(acc);
 }
 
 /*

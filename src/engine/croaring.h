@@ -56,9 +56,7 @@
 	K(bitset_container_is_subset) \
 	K(bitset_container_is_subset_run) \
 	K(bitset_container_or) \
-	K(bitset_container_or_nocard) \
 	K(bitset_container_xor) \
-	K(bitset_container_xor_nocard) \
 	K(bitset_extract_setbits_uint16) \
 	K(bitset_flip_list_withcard) \
 	K(bitset_set_list_withcard) \
@@ -166,6 +164,9 @@ r64_flip_values(uint64_t *words, const uint8_t *values, uint32_t n)
 	}
 }
 
+extern void r64_clear_gaps(const r64_env *env, uint64_t *words,
+						   const r64_container *c);
+extern bool r64_is_nearly_full(const r64_container *c);
 extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,
 										r64_words *scratch);

@@ -146,39 +146,56 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
+/* Whether the operation is a union. */
+static inline bool
+unites(const r64_operation *op)
+{
+	return op->keep_a && op->keep_both;
+}
+
 /* Whether a container has all values, and the operation can remove none. */
 static inline bool
 stays_full(const r64_operation *op, const r64_container *own)
 {
-	return op->keep_both && own->card > UINT16_MAX;
+	return unites(op) && own->card > UINT16_MAX;
 }
 
-/* Applies a container to a bitset. */
+/* Applies a container to a bitset; it may not know its cardinality then. */
 static void
 apply_container(const merge *m, bitset_container_t *bitset,
 				const r64_container *c)
 {
 	uint64_t   *words = bitset->words;
 
+	bitset->cardinality = BITSET_UNKNOWN_CARDINALITY;
 	if (c->type == R64_ARRAY && m->op->keep_both)
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
-	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
-			 m->op->keep_both)
+	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS && unites(m->op))
 	{
 		r64_run_list scratch;
 		run_container_t y = r64_run_view(m->w.env, c, &scratch);
 
 		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
 	}
+	else if (!m->op->keep_a && r64_is_nearly_full(c))
+		r64_clear_gaps(m->w.env, words, c);
 	else
 	{
 		r64_words	scratch;
 		bitset_container_t y = r64_bitset_of(m->w.env, c, &scratch);
 
-		(void) m->op->bits(bitset, &y, bitset);
+		bitset->cardinality = m->op->bitsets(bitset, &y, bitset);
 	}
+}
+
+static inline uint32_t
+count_bits(const bitset_container_t *bitset)
+{
+	if (bitset->cardinality != BITSET_UNKNOWN_CARDINALITY)
+		return (uint32_t) bitset->cardinality;
+	return (uint32_t) r64_kernel.bitset_container_compute_cardinality(bitset);
 }
 
 /*
@@ -238,8 +255,8 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	}
 	/* a bitset that takes more than its values must not outweigh the items */
 	m->w.loose = size < R64_BITSET_BYTES ? NULL : m->loose;
-	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, (uint32_t)
-					  r64_kernel.bitset_container_compute_cardinality(&bitset));
+	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
+					  count_bits(&bitset));
 	m->w.loose = m->loose;
 }
 
@@ -370,8 +387,7 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 		return;
 	bitset = r64_bitset_view(own, &scratch);
 	apply_container(m, &bitset, c);
-	card = (uint32_t)
-		r64_kernel.bitset_container_compute_cardinality(&bitset);
+	card = count_bits(&bitset);
 	if (card <= R64_ARRAY_MAX)
 		card = R64_ARRAY_MAX + 1;
 	if (bitset.words == scratch.w)
@@ -380,29 +396,30 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 				(uint16_t) (card - 1));
 }
 
-/* Whether apply_in_place can be called; fails if c is damaged. */
+/* Whether apply_in_place can be called. */
 static bool
 can_apply(const merge *m, const r64_container *own, const r64_container *c)
 {
-	r64_run_list scratch;
-
-	if (c->type == R64_RUN)
-		(void) r64_run_view(m->w.env, c, &scratch);
+	/* what an intersection leaves must be too much for an array */
+	if (!m->op->keep_a && own->card + c->card <= UINT16_MAX + 1 + R64_ARRAY_MAX)
+		return false;
 	return own->type == R64_BITSET || stays_full(m->op, own);
 }
 
 /*
  * Applies all containers of b to bitsets of a in place, or looks whether that
- * can be done.  Returns false if it cannot.
+ * can be done.  For an intersection it is all containers of a that have to
+ * meet one of b.  Returns false if it cannot be done.
  */
 static bool
 meet_bitsets(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 {
+	bool		swapped = !m->op->keep_b;
 	r64_walk	x;
 	r64_walk	y;
 
-	r64_walk_start(&x, a);
-	for (r64_walk_start(&y, b); y.live; r64_walk_next(&y))
+	r64_walk_start(&x, swapped ? b : a);
+	for (r64_walk_start(&y, swapped ? a : b); y.live; r64_walk_next(&y))
 	{
 		uint32_t	i = 0;
 
@@ -419,12 +436,13 @@ meet_bitsets(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 			i = r64_bucket_seek(&x.b, i, key);
 			if (i == x.b.n || r64_bucket_key(&x.b, i) != key)
 				return false;
-			r64_container_at(a->env, &x.b, i, &own);
-			r64_container_at(b->env, &y.b, j, &c);
+			r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
+			r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
 			if (!apply && !can_apply(m, &own, &c))
 				return false;
 			if (apply)
-				apply_in_place(m, &x.b, i, &own, &c);
+				apply_in_place(m, swapped ? &y.b : &x.b, swapped ? j : i,
+							   &own, &c);
 		}
 	}
 	return true;
@@ -437,9 +455,10 @@ poll_later(void *arg)
 }
 
 /*
- * Replaces a by a op b in place, if each container of b meets a bitset of a;
- * a's bytes must be writable then.  Otherwise does nothing and returns false.
- * The bitsets stay such, whatever is left in them: a is loose.
+ * Replaces a by a op b in place, if meet_bitsets can; a's bytes must be writable
+ * then.  Otherwise does nothing and returns false.  The bitsets stay such,
+ * whatever is left in them: a is loose.  If this fails, because b is damaged,
+ * some of a's containers may have been replaced.
  */
 bool
 r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
@@ -450,10 +469,9 @@ r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
 	r64_set		target = *a;
 	r64_set		other = *b;
 
-	if (!meet_bitsets(&m, a, b, false))
-		return false;
 	/* what is begun has to be completed */
 	env.poll = poll_later;
 	target.env = other.env = &env;
-	return meet_bitsets(&m, &target, &other, true);
+	return meet_bitsets(&m, &target, &other, false) &&
+		meet_bitsets(&m, &target, &other, true);
 }

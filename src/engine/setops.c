@@ -35,7 +35,6 @@ r64_get_operation(r64_op op)
 			o.bitsets = r64_kernel.bitset_container_or;
 			o.runs = r64_kernel.run_container_union;
 			o.list = r64_kernel.bitset_set_list_withcard;
-			o.bits = r64_kernel.bitset_container_or_nocard;
 			break;
 		case R64_AND:
 			o.keep_both = true;
@@ -62,7 +61,6 @@ r64_get_operation(r64_op op)
 			o.bitsets = r64_kernel.bitset_container_xor;
 			o.runs = r64_kernel.run_container_xor;
 			o.list = r64_kernel.bitset_flip_list_withcard;
-			o.bits = r64_kernel.bitset_container_xor_nocard;
 			break;
 	}
 	return o;
@@ -89,7 +87,8 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 
 /*
  * How many runs to count for an array or run container.  If two have more
- * than a run container can have, bitsets are faster.
+ * than a run container can have, bitsets are faster; also if both are nearly
+ * full.
  */
 static inline uint32_t
 weight(const r64_container *c)
@@ -375,6 +374,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 		return;
 	}
 	if (a->type != R64_BITSET && b->type != R64_BITSET &&
+		!(r64_is_nearly_full(a) && r64_is_nearly_full(b)) &&
 		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
 	{
 		if (symmetric && weight(a) < weight(b))

@@ -39,9 +39,6 @@ typedef struct r64_operation
 	 */
 	uint64_t	(*list) (uint64_t *words, uint64_t card,
 						 const uint16_t *list, uint64_t length);
-	/* the same for a bitset, if the cardinality is not needed */
-	int			(*bits) (const bitset_container_t *,
-						 const bitset_container_t *, bitset_container_t *);
 
 	/* if the result is a subset of a: a's array filtered by b */
 	void		(*filter_by_bitset) (const array_container_t *,

@@ -11,12 +11,15 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <string.h>
+
 #include "unit.h"
 #include "shapes.h"
 
 #define DEFAULT_CASES	1500
 
 static const r64_op all_ops[] = {R64_OR, R64_AND, R64_ANDNOT, R64_XOR};
+static const r64_op merging_ops[] = {R64_OR, R64_AND, R64_XOR};
 static const char *const op_names[] = {" or", " and", " andnot", " xor"};
 
 static universe u;
@@ -148,21 +151,30 @@ add_alike(r64_op op, size_t n)
 	}
 }
 
-/* A set of n containers from prefix on, each a bitset, or nearly full. */
+/*
+ * A set of n containers from prefix on: each a bitset, or each nearly full, in
+ * many runs or in few.
+ */
 static model
 dense_set(int64_t prefix, uint64_t n, bool full)
 {
 	range_list	list = {0};
 
-	for (int64_t v = prefix * 65536; v < (prefix + (int64_t) n) * 65536;)
+	for (uint64_t i = 0; i < n; i++)
 	{
-		int64_t		last = v + (int64_t) unit_below(full ? 65536 : 12);
+		int64_t		v = (prefix + (int64_t) i) * 65536;
+		int64_t		end = v | 0xffff;
+		uint64_t	longest = !full ? 12 : unit_one_in(3) ? 65536 : 128;
 
-		/* not beyond the container: the next may be of another kind */
-		if (last > (v | 0xffff))
-			last = v | 0xffff;
-		range_list_add(&list, v, last);
-		v = last + 2 + (full ? 0 : (int64_t) unit_below(12));
+		while (v <= end)
+		{
+			int64_t		last = v + (int64_t) unit_below(longest);
+
+			range_list_add(&list, v, last < end ? last : end);
+			v = last + 2;
+			if (!full || unit_one_in(16))
+				v += (int64_t) unit_below(12);
+		}
 	}
 	return model_make(&list);
 }
@@ -178,18 +190,27 @@ add_dense(r64_op op, size_t n)
 	uint64_t	width = unit_between(1, 3);
 	model		all = want;
 	model		start = dense_set(prefix, width, false);
+	model		full = model_range(prefix * 65536, prefix * 65536 + 65535);
 
+	if (unit_one_in(4))
+		start = model_combine(R64_OR, &start, &full);
 	unit_note("%s %zu dense", op_names[op], n);
 	add_model(R64_XOR, &all);
 	look();
-	add_model(op, &start);
+	add_model(op == R64_AND ? R64_OR : op, &start);
 	for (size_t i = 0; i < n; i++)
 	{
-		model		other = unit_one_in(4) ? shape_relative(&u, &want) :
-			dense_set(prefix + (int64_t) unit_below(width),
-					  unit_between(1, 2), unit_one_in(4));
+		model		other;
 
 		if (unit_one_in(4))
+			other = shape_relative(&u, &want);
+		else if (op == R64_AND)
+			other = dense_set(prefix - 1 + (int64_t) unit_below(2),
+							  unit_between(1, width + 1), true);
+		else
+			other = dense_set(prefix + (int64_t) unit_below(width),
+							  unit_between(1, 2), unit_one_in(2));
+		if (op != R64_AND && unit_one_in(4))
 			other = model_combine(R64_XOR, &want, &other);
 		add_model(op, &other);
 	}
@@ -279,6 +300,42 @@ look(void)
 }
 
 static void
+call_combine(void *arg)
+{
+	r64_accumulator_combine(&acc, merging_ops[unit_below(3)], arg);
+}
+
+/*
+ * Bitsets are combined in place with a set whose last run is not the last: what
+ * that leaves half done cannot be read.
+ */
+static void
+add_damaged(void)
+{
+	range_list	list = {0};
+	model		start = dense_set(0, 2, false);
+	model		other;
+	size_t		size;
+	uint8_t    *bytes;
+	r64_set		s;
+
+	unit_note(" damaged");
+	for (int64_t v = 0; v < 2 * 65536; v += 64)
+		range_list_add(&list, v, v + 62);
+	other = model_make(&list);
+	bytes = model_encode(&other, &size, NULL);
+	s = r64_open(&unit_env, bytes, size);
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+	add_model(R64_OR, &start);
+	memset(bytes + size - 4, 0, 2);
+	CHECK(unit_try(call_combine, &s) == UNIT_FAILED);
+	CHECK(unit_error == R64_CORRUPT);
+	CHECK(unit_try(call_set, NULL) == UNIT_FAILED);
+	CHECK(unit_error == R64_CORRUPT);
+}
+
+static void
 run_case(void *arg)
 {
 	(void) arg;
@@ -302,7 +359,7 @@ run_case(void *arg)
 				else if (unit_one_in(10))
 					add_wide_set();
 				else if (unit_one_in(4))
-					add_dense(unit_one_in(2) ? R64_XOR : R64_OR, 1 + unit_skewed(8));
+					add_dense(merging_ops[unit_below(3)], 1 + unit_skewed(12));
 				break;
 			case 3:
 				add_ranges(unit_skewed(50));
@@ -330,6 +387,8 @@ run_case(void *arg)
 	look();
 	/* a look changes nothing */
 	look();
+	if (unit_one_in(50))
+		add_damaged();
 }
 
 int
