@@ -10,8 +10,7 @@
  * less memory than the set itself.
  *
  * A call that fails leaves the accumulated set as it was: what waits counts as
- * waiting until it is merged.  Only a damaged set can end that: it may make the
- * accumulated set one that fails to open.
+ * waiting until it is merged.
  *
  * src/engine/accumulator.c
  *
@@ -89,7 +88,7 @@ replace_loosely(r64_accumulator *acc, r64_buf flat)
 	if (flat.size > acc->env->max_size)
 	{
 		flat = tidy(acc, flat);
-		acc->loose = false;
+		acc->form.loose = false;
 	}
 	replace_flat(acc, flat);
 }
@@ -127,7 +126,7 @@ combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 	else
 		replace_loosely(acc, r64_combine_loosely(op, &a, s,
 												 any_order && !acc->read ?
-												 &acc->loose : NULL));
+												 &acc->form : NULL));
 	acc->read = false;
 }
 
@@ -169,7 +168,7 @@ merge_sets(r64_accumulator *acc)
 
 	if (acc->sets_size > 0)
 		replace_loosely(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
-											acc->sets_size, &acc->loose));
+											acc->sets_size, &acc->form));
 	acc->sets_size = 0;
 }
 
@@ -255,30 +254,11 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	acc->ranges[acc->nranges++].hi = hi;
 }
 
-/*
- * Combines the flat set with another in place, if that is not much smaller and
- * meets bitsets only.  Otherwise returns false.
- */
-static bool
-combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
+/* How many bytes of sets may wait. */
+static size_t
+sets_limit(const r64_accumulator *acc)
 {
-	r64_set		flat = flat_set(acc);
-	bool		combined;
-
-	if (acc->flat.base == NULL || s->size < flat.size / IN_PLACE_SHARE)
-		return false;
-	/* what a failure leaves half done cannot be read */
-	acc->flat.size = 0;
-	combined = r64_combine_in_place(op, &flat, s);
-	acc->flat.size = flat.size;
-	if (!combined)
-		return false;
-	acc->loose = true;
-	acc->read = false;
-	/* the next ones will hardly wait */
-	if (acc->sets_size == 0)
-		release_sets(acc);
-	return true;
+	return share(acc->flat.size, LEAST_SETS);
 }
 
 /* Adds a set to those that wait; returns false if it should not wait. */
@@ -286,7 +266,7 @@ static bool
 list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	size_t		size = r64_listed_size(s);
-	size_t		limit = share(acc->flat.size, LEAST_SETS);
+	size_t		limit = sets_limit(acc);
 
 	/* there is nothing to gain if not even two can wait */
 	if (size > limit / 2)
@@ -307,6 +287,45 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 	acc->sets_op = op;
 	r64_list_set(acc->sets + acc->sets_size, s);
 	acc->sets_size += (uint32_t) size;
+	return true;
+}
+
+/*
+ * Combines the flat set with another, in place as far as that meets bitsets.
+ * The rest waits.  Returns false if nothing has been done.
+ *
+ * What is much smaller than the flat set had better wait as a whole, unless
+ * the flat set has been counted: then it will be again, and all be merged.
+ */
+static bool
+combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
+{
+	r64_set		flat = flat_set(acc);
+	r64_buf		buf = {0};
+	r64_set		rest;
+
+	if (acc->flat.base == NULL ||
+		(s->size < flat.size / IN_PLACE_SHARE && !acc->form.spread) ||
+		!r64_can_apply(op, &flat, s,
+					   acc->read || op == R64_AND ? NULL : &buf))
+		return false;
+	if (buf.base != NULL)
+	{
+		bool		waits;
+
+		rest = r64_open_buf(acc->env, buf);
+		waits = acc->sets_size + r64_listed_size(&rest) <= sets_limit(acc) &&
+			list_set(acc, op, &rest);
+		release(acc, buf.base);
+		if (!waits)
+			return false;
+	}
+	r64_apply(op, &flat, s);
+	acc->form.loose = true;
+	acc->read = false;
+	/* the next ones will hardly wait */
+	if (acc->sets_size == 0)
+		release_sets(acc);
 	return true;
 }
 
@@ -381,8 +400,10 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 	uint64_t	sum = 0;
 
 	merge_all(acc);
+	/* it will be counted after each change */
+	acc->form.spread = !acc->read;
 	flat = flat_set(acc);
-	if (!acc->loose)
+	if (!acc->form.loose)
 		return r64_cardinality(&flat);
 	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
 		for (uint32_t i = 0; i < walk.b.n; i++)
@@ -412,9 +433,9 @@ r64_set
 r64_accumulator_set(r64_accumulator *acc)
 {
 	merge_all(acc);
-	if (acc->loose)
+	if (acc->form.loose)
 		acc->flat = tidy(acc, acc->flat);
-	acc->loose = false;
+	acc->form.loose = acc->form.spread = false;
 	acc->read = true;
 	release(acc, acc->values);
 	release(acc, acc->ranges);

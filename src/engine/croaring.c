@@ -189,31 +189,32 @@ r64_bitset_view(const r64_container *c, r64_words *scratch)
 
 /* Whether a run begins where the one before ends, or earlier. */
 static inline bool
-touches(const rle16_t *run)
+touches(const uint8_t *run)
 {
 	/* read as words, or they would not be vectorized */
-	uint32_t	before = r64_load32((const uint8_t *) (run - 1));
-	uint32_t	here = r64_load32((const uint8_t *) run);
+	uint32_t	before = r64_load32(run - 4);
+	uint32_t	here = r64_load32(run);
 
 	return (here & UINT16_MAX) <= (before & UINT16_MAX) + (before >> 16) + 1;
 }
 
-static void
-check_runs(const r64_env *env, const rle16_t *runs, int32_t n)
+/* Fails if the runs of a container do not ascend or leave the container. */
+void
+r64_check_runs(const r64_env *env, const r64_container *c)
 {
-	int32_t		i = 1;
+	uint32_t	i = 1;
 	uint32_t	wrong = 0;
 
-	if (n > R64_RUNS_MAX)
+	if (c->nruns > R64_RUNS_MAX)
 		r64_corrupt(env, "run container with too many runs");
-	for (; i + BLOCK <= n; i += BLOCK)
-		for (int k = 0; k < BLOCK; k++)
-			wrong += touches(runs + i + k);
-	for (; i < n; i++)
-		wrong += touches(runs + i);
+	for (; i + BLOCK <= c->nruns; i += BLOCK)
+		for (uint32_t k = 0; k < BLOCK; k++)
+			wrong += touches(c->data + 4 * (size_t) (i + k));
+	for (; i < c->nruns; i++)
+		wrong += touches(c->data + 4 * (size_t) i);
 	if (wrong > 0)
 		r64_corrupt(env, "runs not ascending");
-	if (n > 0 && runs[n - 1].value + runs[n - 1].length > UINT16_MAX)
+	if (c->nruns > 0 && r64_run_last(c->data, c->nruns - 1) > UINT16_MAX)
 		r64_corrupt(env, "run exceeds 65535");
 }
 
@@ -246,10 +247,8 @@ r64_run_unchecked(const r64_env *env, const r64_container *c,
 run_container_t
 r64_run_view(const r64_env *env, const r64_container *c, r64_run_list *scratch)
 {
-	run_container_t view = r64_run_unchecked(env, c, scratch);
-
-	check_runs(env, view.runs, view.n_runs);
-	return view;
+	r64_check_runs(env, c);
+	return r64_run_unchecked(env, c, scratch);
 }
 
 /* Returns an array or run container as runs, always copied. */
@@ -301,8 +300,6 @@ set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
 	uint32_t	after = 0;		/* first value that the next run may have */
 	uint64_t	word = 0;
 
-	if (n > R64_RUNS_MAX)
-		r64_corrupt(env, "run container with too many runs");
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t	start = r64_run_start(runs, i);

@@ -105,6 +105,7 @@ extern array_container_t r64_array_view(const r64_env *env,
 										r64_values *scratch);
 extern bitset_container_t r64_bitset_view(const r64_container *c,
 										  r64_words *scratch);
+extern void r64_check_runs(const r64_env *env, const r64_container *c);
 extern run_container_t r64_run_view(const r64_env *env, const r64_container *c,
 									r64_run_list *scratch);
 extern array_container_t r64_array_unchecked(const r64_container *c,

@@ -28,7 +28,7 @@ typedef struct merge
 {
 	const r64_operation *op;
 	const uint8_t *list;
-	bool	   *loose;
+	r64_form   *form;
 	r64_writer	w;
 } merge;
 
@@ -254,10 +254,11 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		size += r64_container_size(&c);
 	}
 	/* a bitset that takes more than its values must not outweigh the items */
-	m->w.loose = size < R64_BITSET_BYTES ? NULL : m->loose;
+	if (m->form != NULL && !m->form->spread && size < R64_BITSET_BYTES)
+		m->w.form = NULL;
 	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
 					  count_bits(&bitset));
-	m->w.loose = m->loose;
+	m->w.form = m->form;
 }
 
 /* Counts the containers of a bucket together with those of n items. */
@@ -346,15 +347,15 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
 /*
  * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
  * order does not matter.  The list is size bytes: sets that r64_list_set has
- * put there one after the other.  For loose see r64_combine_loosely.
+ * put there one after the other.  For form see r64_combine_loosely.
  */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
-			   size_t size, bool *loose)
+			   size_t size, r64_form *form)
 {
 	const r64_env *env = s->env;
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.list = list,.loose = loose};
+	merge		m = {.op = &op,.list = list,.form = form};
 	size_t		at = 0;
 	r64_set		first = listed_set(env, list, &at);
 	item	   *items;
@@ -362,13 +363,13 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	r64_buf		result;
 
 	if (at == size)
-		return r64_combine_loosely(opcode, s, &first, loose);
+		return r64_combine_loosely(opcode, s, &first, form);
 	n = count_containers(env, list, size);
 	items = env->alloc(env->arg, (n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
 	r64_writer_init(&m.w, env, s->size + size);
-	m.w.loose = loose;
+	m.w.form = form;
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;
@@ -406,15 +407,26 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 	return own->type == R64_BITSET || stays_full(m->op, own);
 }
 
+/* What to do with the containers of a set, of which some can be applied. */
+typedef enum visit
+{
+	VISIT_CHECK,				/* that those that can are not damaged */
+	VISIT_OTHERS,				/* append the others to m->w */
+	VISIT_APPLY					/* apply those that can */
+} visit;
+
 /*
- * Applies all containers of b to bitsets of a in place, or looks whether that
- * can be done.  For an intersection it is all containers of a that have to
- * meet one of b.  Returns false if it cannot be done.
+ * Visits all containers of b, or those of a if the operation is an
+ * intersection.  Returns how many of b's can be applied to one of a in place,
+ * and counts those that cannot or meet none in *others; if others is NULL, one
+ * of them is enough to return 0.
  */
-static bool
-meet_bitsets(const merge *m, const r64_set *a, const r64_set *b, bool apply)
+static size_t
+visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
+				 size_t *others)
 {
 	bool		swapped = !m->op->keep_b;
+	size_t		applicable = 0;
 	r64_walk	x;
 	r64_walk	y;
 
@@ -425,25 +437,66 @@ meet_bitsets(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 
 		while (x.live && x.b.high < y.b.high)
 			r64_walk_next(&x);
-		if (!x.live || x.b.high > y.b.high)
-			return false;
+		if (what == VISIT_OTHERS)
+			r64_writer_begin(&m->w, y.b.high, y.b.n, y.b.run_flags != NULL);
 		for (uint32_t j = 0; j < y.b.n; j++)
 		{
 			uint16_t	key = r64_bucket_key(&y.b, j);
+			bool		can = x.live && x.b.high == y.b.high;
 			r64_container own;
 			r64_container c;
 
-			i = r64_bucket_seek(&x.b, i, key);
-			if (i == x.b.n || r64_bucket_key(&x.b, i) != key)
-				return false;
-			r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
-			r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
-			if (!apply && !can_apply(m, &own, &c))
-				return false;
-			if (apply)
+			if (can)
+			{
+				i = r64_bucket_seek(&x.b, i, key);
+				can = i < x.b.n && r64_bucket_key(&x.b, i) == key;
+			}
+			if (can)
+			{
+				r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
+				r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
+				can = can_apply(m, &own, &c);
+			}
+			if (!can && others == NULL)
+				return 0;
+			if (can)
+				applicable++;
+			else
+				(*others)++;
+			if (!can && what == VISIT_OTHERS)
+				r64_writer_copy(&m->w, &y.b, j, j + 1);
+			else if (can && what == VISIT_APPLY)
 				apply_in_place(m, swapped ? &y.b : &x.b, swapped ? j : i,
 							   &own, &c);
+			else if (can && what == VISIT_CHECK && c.type == R64_RUN)
+				r64_check_runs(b->env, &c);
 		}
+		if (what == VISIT_OTHERS)
+			r64_writer_end(&m->w);
+	}
+	return applicable;
+}
+
+/*
+ * Whether r64_apply would replace a by a op b, at least in part; fails if that
+ * part of b is damaged.  The rest of b is returned as a set in *rest, whose
+ * base is NULL if there is none.  If rest is NULL, there must be none.
+ */
+bool
+r64_can_apply(r64_op opcode, const r64_set *a, const r64_set *b, r64_buf *rest)
+{
+	r64_operation op = r64_get_operation(opcode);
+	merge		m = {.op = &op,.w.env = a->env};
+	size_t		others = 0;
+
+	if (visit_containers(&m, a, b, VISIT_CHECK,
+						 rest != NULL ? &others : NULL) == 0)
+		return false;
+	if (others > 0)
+	{
+		r64_writer_init(&m.w, a->env, b->size);
+		(void) visit_containers(&m, a, b, VISIT_OTHERS, &others);
+		*rest = r64_writer_finish(&m.w);
 	}
 	return true;
 }
@@ -455,23 +508,22 @@ poll_later(void *arg)
 }
 
 /*
- * Replaces a by a op b in place, if meet_bitsets can; a's bytes must be writable
- * then.  Otherwise does nothing and returns false.  The bitsets stay such,
- * whatever is left in them: a is loose.  If this fails, because b is damaged,
- * some of a's containers may have been replaced.
+ * Applies those containers of b that meet a bitset of a to that, in place;
+ * a's bytes must be writable.  The bitsets stay such, whatever is left in
+ * them: a is loose then.
  */
-bool
-r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
+void
+r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.w.env = a->env};
 	r64_env		env = *a->env;
+	merge		m = {.op = &op,.w.env = &env};
 	r64_set		target = *a;
 	r64_set		other = *b;
+	size_t		others = 0;
 
 	/* what is begun has to be completed */
 	env.poll = poll_later;
 	target.env = other.env = &env;
-	return meet_bitsets(&m, &target, &other, false) &&
-		meet_bitsets(&m, &target, &other, true);
+	(void) visit_containers(&m, &target, &other, VISIT_APPLY, &others);
 }

@@ -213,6 +213,13 @@ typedef struct r64_range
 extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
 
+/* How a set is written that need not be canonical yet; see setops.h. */
+typedef struct r64_form
+{
+	bool		loose;			/* the set may not be canonical */
+	bool		spread;			/* containers become bitsets early */
+} r64_form;
+
 /*
  * accumulator.c: a set that grows.  What is added waits in the form that it
  * came in and is merged into the flat set in batches, so that a union of many
@@ -233,7 +240,7 @@ typedef struct r64_accumulator
 	uint32_t	sets_size;		/* bytes */
 	uint32_t	sets_room;
 	r64_op		sets_op;		/* what they wait for */
-	bool		loose;			/* the flat set may not be canonical */
+	r64_form	form;			/* of the flat set, until it is read */
 	bool		read;			/* and has not changed since it was read */
 } r64_accumulator;
 

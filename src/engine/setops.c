@@ -292,7 +292,7 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 		card = op->list(x.words, (uint64_t) x.cardinality,
 						y.array, (uint64_t) y.cardinality);
 		/* a loose a may have had fewer values than it says */
-		if (w->loose != NULL)
+		if (w->form != NULL)
 			card = (uint64_t)
 				r64_kernel.bitset_container_compute_cardinality(&x);
 		r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
@@ -735,12 +735,12 @@ finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 }
 
 /*
- * Returns a op b, in memory of a->env.  If loose is not NULL, the result may be
- * loose, and exceed env->max_size; sets *loose if it may be loose.
+ * Returns a op b, in memory of a->env.  If form is not NULL, the result may be
+ * loose, and exceed env->max_size; sets form->loose if it may be loose.
  */
 r64_buf
 r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
-					bool *loose)
+					r64_form *form)
 {
 	r64_operation op = r64_get_operation(opcode);
 	r64_walk	walk_a;
@@ -754,7 +754,7 @@ r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
 	if (op.keep_b)
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
-	w.loose = loose;
+	w.form = form;
 	r64_walk_start(&walk_a, a);
 	merge_set(&op, &w, &walk_a, b);
 	return finish(&op, &w, &walk_a);

@@ -57,21 +57,24 @@ extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 							 const uint32_t *limit);
 
 /*
- * A loose set may have bitsets where runs would take fewer bytes, and bitsets
- * of fewer than 4097 values whose header says 4097.  It is otherwise as any
- * set, but only the functions that take a flag for it may make or change it,
- * and only r64_accumulator_cardinality may count it.
+ * A loose set may have bitsets where runs or arrays would take fewer bytes, and
+ * bitsets of fewer than 4097 values whose header says 4097.  It is otherwise as
+ * any set, but only the functions that take a form may make or change it, and
+ * only r64_accumulator_cardinality may count it.
  */
 extern r64_buf r64_combine_loosely(r64_op op, const r64_set *a,
-								   const r64_set *b, bool *loose);
+								   const r64_set *b, r64_form *form);
 extern r64_buf r64_merge_range(r64_op op, const r64_set *a,
 							   int64_t lo, int64_t hi);
 
 /* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
-							  const uint8_t *list, size_t size, bool *loose);
+							  const uint8_t *list, size_t size,
+							  r64_form *form);
 
-extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b);
+extern bool r64_can_apply(r64_op op, const r64_set *a, const r64_set *b,
+						  r64_buf *rest);
+extern void r64_apply(r64_op op, const r64_set *a, const r64_set *b);
 
 /* The bytes that a set takes in a list. */
 static inline size_t

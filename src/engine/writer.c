@@ -31,7 +31,7 @@ r64_writer_grow(r64_writer *w, size_t more)
 	size_t		need = w->len + more;
 	size_t		cap = w->cap * 2;
 
-	if (w->loose != NULL && need > limit)
+	if (w->form != NULL && need > limit)
 		limit = need;
 	if (need > limit)
 		too_large(env);
@@ -90,7 +90,7 @@ r64_writer_finish(r64_writer *w)
 	const r64_env *env = w->env;
 	r64_buf		buf = {.base = w->base,.size = w->len};
 
-	if (w->len > env->max_size && w->loose == NULL)
+	if (w->len > env->max_size && w->form == NULL)
 		too_large(env);
 	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
@@ -342,6 +342,33 @@ r64_bitset_runs(const uint64_t *words)
 }
 
 /*
+ * In a set that is spread, this many bytes of values or runs become a bitset,
+ * which can be changed in place.
+ */
+#define SPREAD_BYTES 1024
+
+static inline bool
+is_spread(const r64_writer *w, size_t size)
+{
+	return w->form != NULL && w->form->spread && size >= SPREAD_BYTES;
+}
+
+/* Appends a bitset as such.  In a loose set it may be worth another type. */
+static void
+append_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
+			  uint32_t card)
+{
+	if (w->form != NULL)
+	{
+		w->form->loose = true;
+		if (card <= R64_ARRAY_MAX)
+			card = R64_ARRAY_MAX + 1;
+	}
+	memcpy(r64_writer_append(w, key, card, false, R64_BITSET_BYTES), words,
+		   R64_BITSET_BYTES);
+}
+
+/*
  * Appends an array as a container in its canonical form, unless it is empty.
  */
 void
@@ -356,6 +383,15 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	/* a kernel returns more only if its input did not ascend */
 	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
 		r64_corrupt(w->env, "array values not ascending");
+	if (is_spread(w, 2 * (size_t) card))
+	{
+		r64_words	bitset;
+
+		memset(bitset.w, 0, R64_BITSET_BYTES);
+		r64_set_values(bitset.w, (const uint8_t *) values, card);
+		append_bitset(w, key, bitset.w, card);
+		return;
+	}
 	nruns = array_runs(values, card);
 	if (!r64_prefers_runs(card, nruns))
 	{
@@ -431,27 +467,22 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	uint32_t	nruns;
 	uint8_t    *p;
 
-	if (w->loose != NULL)
+	if (w->form != NULL && card <= UINT16_MAX)
 	{
-		if (card <= R64_ARRAY_MAX)
-			card = R64_ARRAY_MAX + 1;
-		nruns = card > UINT16_MAX ? 1 : UINT16_MAX;
-		*w->loose |= nruns > 1;
+		append_bitset(w, key, words, card);
+		return;
 	}
-	else
+	if (card <= R64_ARRAY_MAX)
 	{
-		if (card <= R64_ARRAY_MAX)
-		{
-			/* write what is there, whatever the caller thinks */
-			card = (uint32_t)
-				r64_kernel.bitset_container_compute_cardinality(&view);
-			if (card > R64_ARRAY_MAX)
-				r64_corrupt(w->env, "wrong cardinality");
-			if (card == 0)
-				return;
-		}
-		nruns = r64_bitset_runs(words);
+		/* write what is there, whatever the caller thinks */
+		card = (uint32_t)
+			r64_kernel.bitset_container_compute_cardinality(&view);
+		if (card > R64_ARRAY_MAX)
+			r64_corrupt(w->env, "wrong cardinality");
+		if (card == 0)
+			return;
 	}
+	nruns = r64_bitset_runs(words);
 	if (r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
@@ -468,10 +499,7 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 		memcpy(p, values.v, 2 * (size_t) card);
 	}
 	else
-	{
-		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
-		memcpy(p, words, R64_BITSET_BYTES);
-	}
+		append_bitset(w, key, words, card);
 }
 
 /*
@@ -484,6 +512,7 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	uint32_t	card = nruns;
 	uint32_t	i = 0;
 	uint8_t    *p;
+	bool		spread;
 
 	for (; i + RUN_BLOCK <= nruns; i += RUN_BLOCK)
 		for (int k = 0; k < RUN_BLOCK; k++)
@@ -492,13 +521,14 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 		card += runs[i].length;
 	if (card == 0)
 		return;
-	if (r64_prefers_runs(card, nruns))
+	spread = is_spread(w, 4 * (size_t) nruns) && is_spread(w, 2 * (size_t) card);
+	if (!spread && r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 		r64_store16(p, (uint16_t) nruns);
 		memcpy(p + 2, runs, 4 * (size_t) nruns);
 	}
-	else if (card <= R64_ARRAY_MAX)
+	else if (!spread && card <= R64_ARRAY_MAX)
 	{
 		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
 		for (i = 0; i < nruns; i++)
@@ -508,10 +538,14 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	else
 	{
 		r64_words	bitset;
+		r64_container c = {
+			.data = (const uint8_t *) runs,
+			.card = card,
+			.type = R64_RUN,
+			.nruns = nruns
+		};
 
-		memset(bitset.w, 0, R64_BITSET_BYTES);
-		r64_set_runs(bitset.w, runs, nruns);
-		p = r64_writer_append(w, key, card, false, R64_BITSET_BYTES);
-		memcpy(p, bitset.w, R64_BITSET_BYTES);
+		(void) r64_as_bitset(w->env, &c, &bitset);
+		append_bitset(w, key, bitset.w, card);
 	}
 }

@@ -36,7 +36,7 @@ typedef struct r64_writer
 	size_t		cap;			/* bytes there, headroom apart */
 	size_t		len;			/* bytes used, headroom apart */
 	uint64_t	nbuckets;
-	bool	   *loose;			/* NULL, or set if the set is loose */
+	r64_form   *form;			/* NULL if the set has to be canonical */
 
 	/* the open bucket */
 	uint32_t	high;

@@ -21,6 +21,7 @@
 
 #include "unit.h"
 #include "model.h"
+#include "engine/format.h"
 #include "mutate.h"
 
 #define DEFAULT_CASES	10000
@@ -328,7 +329,7 @@ call_copy(void *arg)
 	r64_close(&s);
 }
 
-/* As an aggregate does: some sound sets first, or none. */
+/* As an aggregate does: some sound sets first, or none; by chance counted. */
 static void
 call_accumulate(void *arg)
 {
@@ -340,11 +341,17 @@ call_accumulate(void *arg)
 	r64_set		s = open_damaged();
 	r64_set		t = open_partner();
 	r64_set		all;
+	bool		counting = unit_one_in(2);
 
 	r64_accumulator_init(&acc, &unit_env);
 	for (uint64_t n = unit_below(2) * 5; n > 0; n--)
 		r64_accumulate_set(&acc, &one);
 	r64_accumulator_combine(&acc, join, &s);
+	if (counting)
+		(void) r64_accumulator_cardinality(&acc);
+	r64_accumulator_combine(&acc, join, &one);
+	if (counting)
+		(void) r64_accumulator_cardinality(&acc);
 	r64_accumulator_combine(&acc, join, &t);
 	r64_accumulate(&acc, probes[1]);
 	r64_accumulate_range(&acc, probes[2], probes[2]);
@@ -354,6 +361,47 @@ call_accumulate(void *arg)
 	r64_close(&all);
 	r64_close(&s);
 	r64_close(&t);
+}
+
+/*
+ * A container of many runs, one of which is damaged, as the start of a running
+ * count: to be changed in place, the runs become a bitset.
+ */
+static void
+call_running_count(void *arg)
+{
+	uint8_t		bytes[R64_SINGLETON_SIZE];
+	uint32_t	n = (uint32_t) unit_between(300, 2000);
+	size_t		size = 8 + 4 + 4 + 1 + 4 + 2 + 4 * (size_t) n;
+	uint8_t    *p = unit_alloc(size);
+	r64_accumulator acc;
+	r64_set		s;
+
+	(void) arg;
+	memset(p, 0, size);
+	r64_store64(p, 1);
+	r64_store32(p + 12, R64_COOKIE_RUN);
+	p[16] = 1;
+	r64_store16(p + 19, (uint16_t) (2 * n - 1));
+	r64_store16(p + 21, (uint16_t) n);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		r64_store16(p + 23 + 4 * i, (uint16_t) (i * 32));
+		r64_store16(p + 23 + 4 * i + 2, 1);
+	}
+	r64_store16(p + 23 + 2 * unit_below(2 * n), (uint16_t) unit_random());
+	s = r64_open(&unit_env, p, size);
+
+	r64_accumulator_init(&acc, &unit_env);
+	r64_accumulator_combine(&acc, R64_OR, &s);
+	for (int i = 0; i < 3; i++)
+	{
+		r64_set		one = r64_singleton(&unit_env, (int64_t) unit_below(65536), bytes);
+
+		r64_accumulator_combine(&acc, R64_OR, &one);
+		(void) r64_accumulator_cardinality(&acc);
+	}
+	r64_close(&s);
 }
 
 /*
@@ -468,7 +516,9 @@ run_case(void *number)
 		attempt("shift", call_shift, &deltas[i], true);
 	attempt("sample", call_sample, &probes[0], false);
 	attempt("copy", call_copy, NULL, false);
-	CHECK(unit_largest <= 4 * (SIZE_LIMIT + damaged.size + partner.size) +
+	attempt("running count", call_running_count, NULL, false);
+	/* bitsets of a running count take eight times as much; buffers double */
+	CHECK(unit_largest <= 16 * (SIZE_LIMIT + damaged.size + partner.size) +
 		  SLACK_LIMIT);
 }
 
