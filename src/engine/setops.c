@@ -323,6 +323,46 @@ complement_array(r64_writer *w, const r64_container *c)
 }
 
 /*
+ * Appends the union of a nearly full container and a bitset.  Only the values
+ * that the first one lacks are looked for, so the runs that it had need not be
+ * found again.
+ */
+static void
+fill_gaps(r64_writer *w, const r64_container *full, const r64_container *bits)
+{
+	r64_words	scratch;
+	r64_run_list runs;
+	bitset_container_t x = r64_bitset_view(bits, &scratch);
+	uint32_t	n = 0;
+	uint32_t	start = 0;
+	uint32_t	v = 0;
+
+	r64_check_runs(w->env, full);
+	for (uint32_t i = 0; i <= full->nruns; i++)
+	{
+		uint32_t	next = i < full->nruns ?
+			r64_run_start(full->data, i) : R64_LOW_MAX + 1;
+
+		for (; v < next; v++)
+		{
+			bool		found = (x.words[v / 64] >> (v % 64)) & 1;
+
+			/* the header may say more than there is */
+			if (R64_UNLIKELY(n == R64_SCRATCH_RUNS))
+				r64_corrupt(w->env, "wrong cardinality");
+			runs.r[n] = r64_make_run(start, v - 1);
+			n += !found && v > start;
+			start = found ? start : v + 1;
+		}
+		if (i < full->nruns)
+			v = r64_run_last(full->data, i) + 1;
+	}
+	if (start <= R64_LOW_MAX)
+		runs.r[n++] = r64_make_run(start, R64_LOW_MAX);
+	r64_writer_runs(w, full->key, runs.r, n);
+}
+
+/*
  * Combines a container that has all values with another one: the result is
  * one of the two, nothing, or the complement of the other one, which is here
  * for arrays only.  Returns false for others.  keep_rest says whether the
@@ -351,6 +391,9 @@ combine_large(const r64_operation *op, r64_writer *w,
 {
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
+
+	/* what is loose had better become a bitset, to be changed in place */
+	bool		fills = op->keep_b && op->keep_both && w->form == NULL;
 
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
@@ -383,7 +426,11 @@ combine_large(const r64_operation *op, r64_writer *w,
 			combine_runs(op, w, a, b);
 		return;
 	}
-	if (symmetric && a->type != R64_BITSET)
+	if (fills && b->type == R64_BITSET && r64_is_nearly_full(a))
+		fill_gaps(w, a, b);
+	else if (fills && a->type == R64_BITSET && r64_is_nearly_full(b))
+		fill_gaps(w, b, a);
+	else if (symmetric && a->type != R64_BITSET)
 		combine_bitsets(op, w, b, a);
 	else
 		combine_bitsets(op, w, a, b);

@@ -26,6 +26,7 @@ static universe u;
 static r64_accumulator acc;
 static model want;				/* what acc must hold */
 static bool counting;			/* after each set, as for a running count */
+static bool looking;			/* after each set, as for a running union */
 
 static void look(void);
 
@@ -49,7 +50,9 @@ add_model(r64_op op, const model *other)
 	r64_accumulator_combine(&acc, op, &s);
 	want = model_combine(op, &want, other);
 	r64_close(&s);
-	if (counting)
+	if (looking)
+		look();
+	else if (counting)
 		count();
 }
 
@@ -358,8 +361,9 @@ run_case(void *arg)
 	r64_accumulator_init(&acc, &unit_env);
 	for (uint64_t steps = unit_below(10); steps > 0; steps--)
 	{
+		looking = unit_one_in(8);
 		counting = unit_one_in(4);
-		unit_note(counting ? " counting" : "");
+		unit_note(looking ? " looking" : counting ? " counting" : "");
 		switch (unit_below(10))
 		{
 			case 0:

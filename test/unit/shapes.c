@@ -143,7 +143,9 @@ add_container(range_list *list, uint64_t chunk)
 						 4097 + (uint32_t) unit_below(65536 - 4097));
 			break;
 		case 3:					/* dense, nearly full */
-			add_distinct(list, chunk, 65536 - (uint32_t) unit_skewed(5000));
+			add_distinct(list, chunk, 65536 -
+						 (uint32_t) (unit_one_in(2) ? unit_skewed(5000) :
+									 unit_between(120, 2100)));
 			break;
 		case 4:					/* every second value: the most runs */
 			add_runs(list, chunk, 32768, 1, 1, 0);
