@@ -194,7 +194,9 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 	ExpandedRoaring64 *state;
 	r64_set		s;
 
-	if (PG_ARGISNULL(1) || (op == R64_AND && is_empty_state(fcinfo)))
+	if (op == R64_AND && is_empty_state(fcinfo))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (PG_ARGISNULL(1))
 		return keep_state(fcinfo);
 	s = DatumGetRoaring64(PG_GETARG_DATUM(1));
 	state = get_state(fcinfo);

@@ -385,10 +385,9 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 bool
 r64_accumulator_is_empty(const r64_accumulator *acc)
 {
-	r64_set		flat = flat_set(acc);
-
-	return r64_is_empty(&flat) && acc->nvalues == 0 && acc->nranges == 0 &&
-		acc->sets_size == 0;
+	/* asked for each row, so it does not open the set: has it a bucket? */
+	return acc->flat.size <= R64_HEADER_SIZE && acc->nvalues == 0 &&
+		acc->nranges == 0 && acc->sets_size == 0;
 }
 
 /* Returns the number of elements, for which the flat set may stay loose. */
