@@ -146,18 +146,11 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/* Whether the operation is a union. */
-static inline bool
-unites(const r64_operation *op)
-{
-	return op->keep_a && op->keep_both;
-}
-
 /* Whether a container has all values, and the operation can remove none. */
 static inline bool
 stays_full(const r64_operation *op, const r64_container *own)
 {
-	return unites(op) && own->card > UINT16_MAX;
+	return r64_unites(op) && own->card > UINT16_MAX;
 }
 
 /* Applies a container to a bitset; it may not know its cardinality then. */
@@ -172,7 +165,8 @@ apply_container(const merge *m, bitset_container_t *bitset,
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
-	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS && unites(m->op))
+	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
+			 r64_unites(m->op))
 	{
 		r64_run_list scratch;
 		run_container_t y = r64_run_view(m->w.env, c, &scratch);

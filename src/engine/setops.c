@@ -181,48 +181,53 @@ values_outside(const r64_container *c, const run_container_t *few,
 	return n;
 }
 
-/* A union searches for runs if the other side has so many times as many. */
-#define RUNS_RATIO 16
-
-/*
- * Array and run containers, at least one of them a run container.  The
- * smaller one is b if the operation is a union.
- */
+/* Array and run containers, at least one of them a run container. */
 static void
 combine_runs(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
 {
-	bool		unites = op->keep_b && op->keep_both;
 	r64_run_list scratch_a;
 	r64_run_list scratch_b;
 	r64_run_list result;
-	run_container_t x;
+	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
 	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
 	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
 
-	if (unites && weight(a) / RUNS_RATIO > weight(b))
-	{
-		r64_values	values;
-		r64_container rest = *a;
-
-		if (a->type == R64_RUN)
-		{
-			r64_writer_runs(w, a->key, out.runs, insert_runs(a, &y, out.runs));
-			return;
-		}
-		rest.card = values_outside(a, &y, values.v);
-		if (rest.card == 0)
-		{
-			r64_writer_container(w, b);
-			return;
-		}
-		rest.data = (const uint8_t *) values.v;
-		x = r64_as_runs(w->env, &rest, &scratch_a);
-	}
-	else
-		x = r64_as_runs(w->env, a, &scratch_a);
 	op->runs(&x, &y, &out);
 	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
+}
+
+/* A union searches for runs if the other side has so many times as many. */
+#define RUNS_RATIO 16
+
+static bool
+outnumbers(const r64_container *a, const r64_container *b)
+{
+	return weight(a) / RUNS_RATIO > weight(b);
+}
+
+/* Unites a container with one of few runs; one of them is a run container. */
+static void
+unite_few(const r64_operation *op, r64_writer *w,
+		  const r64_container *c, const r64_container *few)
+{
+	r64_run_list scratch;
+	r64_run_list result;
+	run_container_t y = r64_as_runs(w->env, few, &scratch);
+	r64_values	values;
+	r64_container rest = *c;
+
+	if (c->type == R64_RUN)
+	{
+		r64_writer_runs(w, c->key, result.r, insert_runs(c, &y, result.r));
+		return;
+	}
+	rest.data = (const uint8_t *) values.v;
+	rest.card = values_outside(c, &y, values.v);
+	if (rest.card == 0)
+		r64_writer_container(w, few);
+	else
+		combine_runs(op, w, &rest, few);
 }
 
 /* An array of which the operation keeps what b has, or what b lacks. */
@@ -322,10 +327,16 @@ complement_array(r64_writer *w, const r64_container *c)
 	r64_writer_runs(w, c->key, runs.r, n);
 }
 
+/* Whether a container lacks so few values that they can be looked for. */
+static inline bool
+lacks_few(const r64_container *c)
+{
+	return c->type == R64_RUN && R64_LOW_MAX + 1 - c->card <= R64_RUNS_MAX;
+}
+
 /*
- * Appends the union of a nearly full container and a bitset.  Only the values
- * that the first one lacks are looked for, so the runs that it had need not be
- * found again.
+ * Appends the union of a container that lacks few values and a bitset.  Only
+ * these are looked for, so the runs that it had need not be found again.
  */
 static void
 fill_gaps(r64_writer *w, const r64_container *full, const r64_container *bits)
@@ -392,8 +403,8 @@ combine_large(const r64_operation *op, r64_writer *w,
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
-	/* what is loose had better become a bitset, to be changed in place */
-	bool		fills = op->keep_b && op->keep_both && w->form == NULL;
+	/* a loose one had better become a bitset, which is changed in place */
+	bool		fills = r64_unites(op) && w->form == NULL;
 
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
@@ -420,15 +431,17 @@ combine_large(const r64_operation *op, r64_writer *w,
 		!(r64_is_nearly_full(a) && r64_is_nearly_full(b)) &&
 		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
 	{
-		if (symmetric && weight(a) < weight(b))
-			combine_runs(op, w, b, a);
+		if (r64_unites(op) && outnumbers(a, b))
+			unite_few(op, w, a, b);
+		else if (r64_unites(op) && outnumbers(b, a))
+			unite_few(op, w, b, a);
 		else
 			combine_runs(op, w, a, b);
 		return;
 	}
-	if (fills && b->type == R64_BITSET && r64_is_nearly_full(a))
+	if (fills && b->type == R64_BITSET && lacks_few(a))
 		fill_gaps(w, a, b);
-	else if (fills && a->type == R64_BITSET && r64_is_nearly_full(b))
+	else if (fills && a->type == R64_BITSET && lacks_few(b))
 		fill_gaps(w, b, a);
 	else if (symmetric && a->type != R64_BITSET)
 		combine_bitsets(op, w, b, a);

@@ -49,6 +49,13 @@ typedef struct r64_operation
 								   array_container_t *);
 } r64_operation;
 
+/* Whether an operation is a union. */
+static inline bool
+r64_unites(const r64_operation *op)
+{
+	return op->keep_a && op->keep_both && op->keep_b;
+}
+
 extern r64_operation r64_get_operation(r64_op op);
 extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 								   const r64_container *a,

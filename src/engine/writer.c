@@ -368,6 +368,16 @@ append_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 		   R64_BITSET_BYTES);
 }
 
+/* Appends an array or run container as a bitset. */
+static void
+append_as_bitset(r64_writer *w, const r64_container *c)
+{
+	r64_words	bitset;
+
+	(void) r64_as_bitset(w->env, c, &bitset);
+	append_bitset(w, c->key, bitset.w, c->card);
+}
+
 /*
  * Appends an array as a container in its canonical form, unless it is empty.
  */
@@ -385,11 +395,14 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 		r64_corrupt(w->env, "array values not ascending");
 	if (is_spread(w, 2 * (size_t) card))
 	{
-		r64_words	bitset;
+		r64_container c = {
+			.data = (const uint8_t *) values,
+			.key = key,
+			.card = card,
+			.type = R64_ARRAY
+		};
 
-		memset(bitset.w, 0, R64_BITSET_BYTES);
-		r64_set_values(bitset.w, (const uint8_t *) values, card);
-		append_bitset(w, key, bitset.w, card);
+		append_as_bitset(w, &c);
 		return;
 	}
 	nruns = array_runs(values, card);
@@ -537,15 +550,14 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	}
 	else
 	{
-		r64_words	bitset;
 		r64_container c = {
 			.data = (const uint8_t *) runs,
+			.key = key,
 			.card = card,
 			.type = R64_RUN,
 			.nruns = nruns
 		};
 
-		(void) r64_as_bitset(w->env, &c, &bitset);
-		append_bitset(w, key, bitset.w, card);
+		append_as_bitset(w, &c);
 	}
 }
