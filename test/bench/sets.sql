@@ -89,6 +89,7 @@ SELECT u,
 	roaring64_agg((hashint8extended(i, u) & 9223372036854775807) % 20000)
 FROM generate_series(1, :users) u, generate_series(1::bigint, 1887) i
 GROUP BY u;
+
 SELECT format('CREATE TABLE %I (LIKE users_roaring64 INCLUDING STORAGE)',
 		name || '_roaring64'),
 	format('INSERT INTO %I SELECT k, roaring64_agg(i) FROM generate_series(1, %s) k,'
