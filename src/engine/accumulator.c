@@ -318,7 +318,7 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
  * The rest waits.  Returns false if nothing has been done.
  *
  * What is much smaller than the flat set had better wait as a whole, unless
- * the flat set has been counted: then it will be again, and all be merged.
+ * the flat set has been counted: then it will be again, and all would be merged.
  */
 static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)

@@ -248,7 +248,8 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		size += r64_container_size(&c);
 	}
 	/* a bitset that takes more than its values must not outweigh the items */
-	if (m->form != NULL && !m->form->spread && size < R64_BITSET_BYTES)
+	if (m->form != NULL &&
+		size < (m->form->spread ? R64_SPREAD_BYTES : R64_BITSET_BYTES))
 		m->w.form = NULL;
 	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
 					  count_bits(&bitset));
@@ -364,6 +365,7 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
 	r64_writer_init(&m.w, env, s->size + size);
 	m.w.form = form;
+	m.w.unlimited = form != NULL;
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;

@@ -213,7 +213,7 @@ typedef struct r64_range
 extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
 
-/* How a set is written that need not be canonical yet; see setops.h. */
+/* How to write a set that need not be canonical yet; see setops.h. */
 typedef struct r64_form
 {
 	bool		loose;			/* the set may not be canonical */

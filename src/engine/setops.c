@@ -87,8 +87,7 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 
 /*
  * How many runs to count for an array or run container.  If two have more
- * than a run container can have, bitsets are faster; also if both are nearly
- * full.
+ * than a run container can have, bitsets are faster.
  */
 static inline uint32_t
 weight(const r64_container *c)
@@ -403,7 +402,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
-	/* a loose one had better become a bitset, which is changed in place */
+	/* in a loose set, the result had better be changed in place */
 	bool		fills = r64_unites(op) && w->form == NULL;
 
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
@@ -427,8 +426,9 @@ combine_large(const r64_operation *op, r64_writer *w,
 		filter_array(op, w, b, a);
 		return;
 	}
+	/* two that are nearly full are faster as bitsets; a loose one would stay */
 	if (a->type != R64_BITSET && b->type != R64_BITSET &&
-		!(r64_is_nearly_full(a) && r64_is_nearly_full(b)) &&
+		!(w->form == NULL && r64_is_nearly_full(a) && r64_is_nearly_full(b)) &&
 		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
 	{
 		if (r64_unites(op) && outnumbers(a, b))
@@ -815,6 +815,7 @@ r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
 	w.form = form;
+	w.unlimited = form != NULL;
 	r64_walk_start(&walk_a, a);
 	merge_set(&op, &w, &walk_a, b);
 	return finish(&op, &w, &walk_a);

@@ -31,8 +31,8 @@ r64_writer_grow(r64_writer *w, size_t more)
 	size_t		need = w->len + more;
 	size_t		cap = w->cap * 2;
 
-	if (w->form != NULL && need > limit)
-		limit = need;
+	if (w->unlimited && need > limit)
+		limit = SIZE_MAX;
 	if (need > limit)
 		too_large(env);
 	if (cap < need)
@@ -90,7 +90,7 @@ r64_writer_finish(r64_writer *w)
 	const r64_env *env = w->env;
 	r64_buf		buf = {.base = w->base,.size = w->len};
 
-	if (w->len > env->max_size && w->form == NULL)
+	if (w->len > env->max_size && !w->unlimited)
 		too_large(env);
 	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
@@ -341,16 +341,11 @@ r64_bitset_runs(const uint64_t *words)
 	return nruns;
 }
 
-/*
- * In a set that is spread, this many bytes of values or runs become a bitset,
- * which can be changed in place.
- */
-#define SPREAD_BYTES 1024
-
+/* Whether this many bytes of values or runs are to become a bitset. */
 static inline bool
 is_spread(const r64_writer *w, size_t size)
 {
-	return w->form != NULL && w->form->spread && size >= SPREAD_BYTES;
+	return w->form != NULL && w->form->spread && size >= R64_SPREAD_BYTES;
 }
 
 /* Appends a bitset as such.  In a loose set it may be worth another type. */

@@ -143,7 +143,7 @@ add_alike(r64_op op, size_t n)
 {
 	int64_t		base = shape_probe(&u, &want) / 2;
 	uint64_t	width = 1 + unit_skewed(3 << 16);
-	uint64_t	count = unit_one_in(4) ? unit_between(200, 1500) :
+	uint64_t	runs = unit_one_in(4) ? unit_between(200, 1500) :
 		1 + unit_skewed(unit_one_in(4) ? 6000 : 20);
 	uint64_t	length = unit_one_in(2) ? 0 :
 		unit_skewed(unit_one_in(2) ? 20 : 5000);
@@ -154,7 +154,7 @@ add_alike(r64_op op, size_t n)
 		range_list	list = {0};
 		model		other;
 
-		for (uint64_t k = 0; k < count; k++)
+		for (uint64_t k = 0; k < runs; k++)
 		{
 			int64_t		lo = base + (int64_t) unit_below(width);
 
@@ -349,6 +349,55 @@ add_damaged(void)
 	look();
 }
 
+/*
+ * Sets of containers that are small, but would be combined as bitsets: nearly
+ * full in few runs, or one short run.  The accumulated set may take more bytes
+ * than they, but not much, or eight times as many when it is counted.
+ */
+static void
+add_small_containers(void)
+{
+	bool		nearly_full = unit_one_in(2);
+	size_t		size = 0;
+
+	unit_note(nearly_full ? " nearly full" : " short runs");
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+	counting = looking = false;
+	for (int i = 0; i < 5; i++)
+	{
+		range_list	list = {0};
+		model		other;
+		r64_set		s;
+
+		for (int64_t key = 0; key < 200; key++)
+		{
+			int64_t		lo = key * 65536 +
+				(nearly_full ? i : (int64_t) unit_below(65500));
+
+			if (!nearly_full)
+				range_list_add(&list, lo, lo + 9);
+			/* gaps of one value, and a few values lack at both ends */
+			for (int k = 0; nearly_full && k < 131; k++, lo += 500)
+				range_list_add(&list, lo, k < 130 ? lo + 498 :
+							   key * 65536 + 65530);
+		}
+		other = model_make(&list);
+		s = model_open(&other);
+		size += s.size;
+		r64_close(&s);
+		add_model(R64_OR, &other);
+		if (i == 0 && !nearly_full)
+			count();
+	}
+	if (nearly_full)
+		ask();
+	else
+		count();
+	CHECK(acc.flat.size <= (nearly_full ? 2 : 8) * size);
+	look();
+}
+
 static void
 run_case(void *arg)
 {
@@ -406,6 +455,8 @@ run_case(void *arg)
 	look();
 	if (unit_one_in(50))
 		add_damaged();
+	if (unit_one_in(50))
+		add_small_containers();
 }
 
 int
