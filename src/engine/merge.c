@@ -153,7 +153,10 @@ stays_full(const r64_operation *op, const r64_container *own)
 	return r64_unites(op) && own->card > UINT16_MAX;
 }
 
-/* Applies a container to a bitset; it may not know its cardinality then. */
+/*
+ * Applies a container, for an intersection not an array, to a bitset, whose
+ * cardinality may be unknown afterwards.
+ */
 static void
 apply_container(const merge *m, bitset_container_t *bitset,
 				const r64_container *c)
@@ -421,7 +424,7 @@ static size_t
 visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
 				 size_t *others)
 {
-	bool		swapped = !m->op->keep_b;
+	bool		swapped = !m->op->keep_a;
 	size_t		applicable = 0;
 	r64_walk	x;
 	r64_walk	y;

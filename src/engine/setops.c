@@ -401,8 +401,6 @@ combine_large(const r64_operation *op, r64_writer *w,
 {
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
-
-	/* in a loose set, the result had better be changed in place */
 	bool		fills = r64_unites(op) && w->form == NULL;
 
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
@@ -439,6 +437,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 			combine_runs(op, w, a, b);
 		return;
 	}
+	/* a loose union had better be a bitset, which is changed in place later */
 	if (fills && b->type == R64_BITSET && lacks_few(a))
 		fill_gaps(w, a, b);
 	else if (fills && a->type == R64_BITSET && lacks_few(b))
