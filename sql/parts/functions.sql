@@ -198,7 +198,7 @@ COMMENT ON FUNCTION roaring64_shift(roaring64, bigint) IS
 'add delta to every element';
 
 --
--- src/type/rows.c: a set as rows
+-- src/type/set_returning.c: a set as rows
 --
 
 CREATE FUNCTION roaring64_elements(roaring64, reverse boolean DEFAULT false)
@@ -237,7 +237,7 @@ COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
 'number of elements in each of n ranges of equal width, with bars';
 
 --
--- src/type/stats.c: what a value is made of
+-- src/type/value_stats.c: what a value is made of
 --
 
 CREATE FUNCTION roaring64_stats(roaring64,
@@ -254,7 +254,7 @@ COMMENT ON FUNCTION roaring64_stats(roaring64) IS
 'number of elements, bytes before compression, buckets, and containers of each kind';
 
 --
--- src/type/bulk.c: one set and many values at once
+-- src/type/element_arrays.c: one set and many values at once
 --
 
 CREATE FUNCTION roaring64_add(roaring64, bigint[])
@@ -281,7 +281,7 @@ COMMENT ON FUNCTION roaring64_contains_each(roaring64, bigint[]) IS
 'for each value of an array, is it an element?';
 
 --
--- src/type/ids.c: ids that begin with a clock
+-- src/type/snowflake.c: ids that begin with a clock
 --
 
 CREATE FUNCTION roaring64_snowflake_fold(bigint)
@@ -298,9 +298,9 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_snowflake_unfold(bigint) IS
 'reverse of roaring64_snowflake_fold';
 
-CREATE FUNCTION roaring64_time_bucket(bigint, bits integer)
+CREATE FUNCTION roaring64_clear_low_bits(bigint, bits integer)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_time_bucket'
+AS 'MODULE_PATHNAME', 'roaring64_clear_low_bits'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_time_bucket(bigint, integer) IS
+COMMENT ON FUNCTION roaring64_clear_low_bits(bigint, integer) IS
 'the value with its low bits cleared';

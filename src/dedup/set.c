@@ -33,9 +33,9 @@
 #include "utils/syscache.h"
 
 #include "dedup/dedup.h"
-#include "planner/server.h"
-#include "type/ids.h"
+#include "server_planner.h"
 #include "type/roaring64.h"
+#include "type/snowflake.h"
 
 typedef struct SetEntry
 {

@@ -43,7 +43,7 @@
 #include "utils/ruleutils.h"
 
 #include "index/lookup.h"
-#include "planner/server.h"
+#include "server_planner.h"
 #include "type/roaring64.h"
 
 /* How far to look for the end of a run, which can be as long as the set. */

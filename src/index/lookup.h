@@ -12,7 +12,7 @@
 
 #include "postgres.h"
 
-#include "planner/server.h"
+#include "server_planner.h"
 
 /*
  * The cost of going to another page of the table that is in memory.  One that

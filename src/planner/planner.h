@@ -20,8 +20,8 @@
 #include "access/transam.h"
 #include "fmgr.h"
 
-#include "planner/server.h"
 #include "engine/r64.h"
+#include "server_planner.h"
 
 /* Elements of a set of which nothing is known. */
 #define ROARING64_DEFAULT_CARDINALITY	100
@@ -57,7 +57,7 @@ roaring64_is_builtin(Oid function)
 	return function < FirstGenbkiObjectId;
 }
 
-/* call.c */
+/* called_function.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
 extern Oid	roaring64_sibling(Oid function, const char *name,
@@ -70,7 +70,7 @@ extern int	roaring64_lookup_argument(Oid function);
 /* lookuppath.c */
 extern void roaring64_offer_lookups(void);
 
-/* size.c */
+/* rows_support.c */
 extern double roaring64_count_runs(r64_set *set);
 
 #endif							/* ROARING64_PLANNER_H */

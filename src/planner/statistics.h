@@ -25,8 +25,8 @@
 
 #include "postgres.h"
 
-#include "planner/server.h"
 #include "engine/r64.h"
+#include "server_planner.h"
 
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064

@@ -71,7 +71,7 @@ typedef struct ToastSource
 	size_t		size;
 } ToastSource;
 
-/* argument.c */
+/* argument_cache.c */
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
@@ -83,7 +83,7 @@ extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 #define PG_GETARG_ROARING64(n)	roaring64_getarg(fcinfo, n, &(r64_set) {0})
 #define PG_RETURN_ROARING64(b)	return roaring64_datum(b)
 
-/* env.c */
+/* engine_env.c */
 extern void roaring64_too_large(const char *what,
 								const char *hint) R64_NORETURN;
 

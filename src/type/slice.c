@@ -17,8 +17,8 @@
 #include "common/int.h"
 #include "funcapi.h"
 
-#include "ids.h"
 #include "roaring64.h"
+#include "snowflake.h"
 
 /* What roaring64_split keeps between two rows. */
 typedef struct SplitState

@@ -1,6 +1,6 @@
 --
--- What a call site keeps of its last argument (src/type/argument.c) must never
--- be older than the argument.
+-- What a call site keeps of its last argument (src/type/argument_cache.c) must
+-- never be older than the argument.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;

@@ -293,7 +293,7 @@ FROM (SELECT DISTINCT x, pick(x & 4294967295, 64)::integer AS bits FROM probes) 
 	 LATERAL (VALUES
 		('roaring64_snowflake_fold(bigint)', roaring64_snowflake_fold(x) = folded),
 		('roaring64_snowflake_unfold(bigint)', roaring64_snowflake_unfold(folded) = x),
-		('roaring64_time_bucket(bigint,integer)', roaring64_time_bucket(x, bits) = (x >> bits) << bits)
+		('roaring64_clear_low_bits(bigint,integer)', roaring64_clear_low_bits(x, bits) = (x >> bits) << bits)
 	 ) AS w (what, ok);
 
 --

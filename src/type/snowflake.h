@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * ids.h
+ * snowflake.h
  *	  Ids whose high bits are a clock: folded, and cut into aligned chunks.
  *
  * A chunk of a number of bits has all integers that differ only in that many
@@ -24,19 +24,16 @@
  * functions undo each other for any value at all, snowflake or not.  The
  * order by time holds among the ids of one worker and sequence only.
  *
- * src/type/ids.h
+ * src/type/snowflake.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef ROARING64_IDS_H
-#define ROARING64_IDS_H
+#ifndef ROARING64_SNOWFLAKE_H
+#define ROARING64_SNOWFLAKE_H
 
 #include "postgres.h"
 
 #include "fmgr.h"
-
-/* ids.c: as it is called by SQL; also what a constraint is recognised by. */
-extern PGDLLEXPORT Datum roaring64_time_bucket(PG_FUNCTION_ARGS);
 
 /* The low bits as a mask; an error if bits is not 0 to 63. */
 static inline uint64
@@ -81,4 +78,4 @@ snowflake_unfold(int64 value)
 					((folded >> SNOWFLAKE_TIME_BITS) & SNOWFLAKE_LOW_MASK));
 }
 
-#endif							/* ROARING64_IDS_H */
+#endif							/* ROARING64_SNOWFLAKE_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rows.c
+ * set_returning.c
  *	  A set as rows: its elements, its runs, a histogram of it.
  *
  * All of these return one row per call and read at most a small batch ahead.
@@ -12,7 +12,7 @@
  * context that lives until the last row; what one row needs goes where the
  * caller keeps rows.
  *
- * src/type/rows.c
+ * src/type/set_returning.c
  *
  *-------------------------------------------------------------------------
  */

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * server.h
+ * server_planner.h
  *	  The server's headers that have to do with planning.
  *
  * Some of them, to 15, declare functions without saying what they take, which
  * our warnings refuse.
  *
- * src/planner/server.h
+ * src/server_planner.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef ROARING64_SERVER_H
-#define ROARING64_SERVER_H
+#ifndef ROARING64_SERVER_PLANNER_H
+#define ROARING64_SERVER_PLANNER_H
 
 #include "postgres.h"
 
@@ -42,4 +42,4 @@
 #define CUSTOMPATH_SUPPORT_PROJECTION	0
 #endif
 
-#endif							/* ROARING64_SERVER_H */
+#endif							/* ROARING64_SERVER_PLANNER_H */

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * ids.c
+ * snowflake.c
  *	  Time-based ids, rearranged to suit a bitmap.
  *
- * ids.h explains the layout of a snowflake id, and what folding does to it.
+ * snowflake.h explains the layout of a snowflake id, and what folding does
+ * to it.
  *
- * src/type/ids.c
+ * src/type/snowflake.c
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +14,7 @@
 
 #include "fmgr.h"
 
-#include "ids.h"
+#include "snowflake.h"
 
 /*
  * roaring64_snowflake_fold(bigint) returns bigint: the id with its clock
@@ -38,13 +39,13 @@ roaring64_snowflake_unfold(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_time_bucket(bigint, bits integer) returns bigint: the id with so
- * many low bits cleared, which is the first of its chunk: the largest
- * multiple of 2^bits that is not above it.  Errors unless bits is 0 to 63.
+ * roaring64_clear_low_bits(bigint, bits integer) returns bigint: the value
+ * with so many low bits cleared: the largest multiple of 2^bits that is not
+ * above it.  Errors unless bits is 0 to 63.
  */
-PG_FUNCTION_INFO_V1(roaring64_time_bucket);
+PG_FUNCTION_INFO_V1(roaring64_clear_low_bits);
 Datum
-roaring64_time_bucket(PG_FUNCTION_ARGS)
+roaring64_clear_low_bits(PG_FUNCTION_ARGS)
 {
 	uint64		id = (uint64) PG_GETARG_INT64(0);
 	uint64		low = roaring64_low_bits(PG_GETARG_INT32(1));

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * call.c
+ * called_function.c
  *	  What function an expression calls.
  *
- * src/planner/call.c
+ * src/planner/called_function.c
  *
  *-------------------------------------------------------------------------
  */

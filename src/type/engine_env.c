@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * env.c
+ * engine_env.c
  *	  The engine's link to the server: memory, failures, interrupts.
  *
  * Everything the engine allocates is palloc'd in CurrentMemoryContext, or in
@@ -8,7 +8,7 @@
  * with the context.  Its buffers may exceed MaxAllocSize by its slack, hence
  * the huge variants.  Its results never do, because of max_size.
  *
- * src/type/env.c
+ * src/type/engine_env.c
  *
  *-------------------------------------------------------------------------
  */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * argument.c
+ * argument_cache.c
  *	  An argument as a set, detoasted and indexed once if it comes again.
  *
  * A plan can hand the same value to a function row after row: a constant, a
@@ -30,7 +30,7 @@
  * it is detoasted the first time into where it is kept.  At most one value per
  * argument is kept, for as long as the plan.
  *
- * src/type/argument.c
+ * src/type/argument_cache.c
  *
  *-------------------------------------------------------------------------
  */

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * simplify.c
+ * simplify_count.c
  *	  Calls that the planner replaces by cheaper ones.
  *
  * roaring64_cardinality(a | b) makes a set in order to count it, which
  * roaring64_or_cardinality(a, b) does not; likewise for &, - and #.
  *
- * src/planner/simplify.c
+ * src/planner/simplify_count.c
  *
  *-------------------------------------------------------------------------
  */

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * size.c
+ * rows_support.c
  *	  How many rows our functions give, by the size of the set.
  *
  * Of a constant set we know all.  Looking is bounded: what is counted piece by
  * piece is counted up to some thousand pieces, and the rest is taken to be like
  * them.  Of a column of sets ANALYZE knows the average.
  *
- * src/planner/size.c
+ * src/planner/rows_support.c
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@
 
 #include "planner/planner.h"
 #include "planner/statistics.h"
-#include "type/ids.h"
 #include "type/roaring64.h"
+#include "type/snowflake.h"
 
 /* Pieces of a constant set to count before the rest is guessed. */
 #define MAX_PIECES		4096

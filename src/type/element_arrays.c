@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * bulk.c
+ * element_arrays.c
  *	  One set and many values at once.
  *
  * The values come as an array in any order, with repeats.  They are turned
  * into a set first, which is merged in one pass.  So n values cost a sort and
  * one copy of the set, not n copies.
  *
- * src/type/bulk.c
+ * src/type/element_arrays.c
  *
  *-------------------------------------------------------------------------
  */
