@@ -8,11 +8,13 @@
  *
  * For "id <@ set" and an index on id there are three more:
  *
- *	- id = ANY ('{...}'), if the set is known and has few elements;
+ *	- id = ANY ('{...}'), if the set is known and has few elements, for a btree
+ *	  whose first column is the id.  To 16 an array for a later column returns
+ *	  rows out of the index's order, and the server is aware of that only if
+ *	  the query itself has the array;
  *
  *	- id >= smallest AND id <= largest.  The rows are tested again unless the
- *	  set fills that span.  If the set is not known this is for BRIN only, and
- *	  for a btree whose first column is not the id;
+ *	  set fills that span.  If the set is not known this is for BRIN only;
  *
  *	- for a btree, a scan of our own that suits any set.  It is not a condition
  *	  but a path of its own (lookuppath.c).
@@ -157,14 +159,14 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 		if (r64_min(&known, &lo) && r64_max(&known, &hi))
 			width = roaring64_width(lo, hi);
 		request->lossy = width > n;
-		if (is_btree && n <= MAX_KEYS &&
+		if (is_btree && request->indexcol == 0 && n <= MAX_KEYS &&
 			(n <= 1 || width > n * MAX_SPARSENESS))
 		{
 			request->lossy = false;
 			return any_of_elements(request, id, set);
 		}
 	}
-	else if (is_btree && request->indexcol == 0)
+	else if (is_btree)
 		return NIL;				/* a span of which nothing is known */
 	return within_span(request, id, set);
 }

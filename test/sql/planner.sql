@@ -313,6 +313,31 @@ ALTER TABLE tagged DISABLE ROW LEVEL SECURITY;
 DROP OWNED BY regress_roaring64_reader;
 DROP ROLE regress_roaring64_reader;
 
+-- a later column of an index: the rows come in the order of the first one
+CREATE TABLE ordered (k int, id bigint);
+INSERT INTO ordered SELECT g % 100, g FROM generate_series(1, 20000) g;
+CREATE INDEX ON ordered (k, id);
+ANALYZE ordered;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
+SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
+SELECT DISTINCT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}';
+SELECT min(k) FROM ordered WHERE k > 9 AND id <@ '{1011,2011,3011,4012,5011,6010}';
+SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1011,2010,3012}' ORDER BY k LIMIT 1;
+SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1011,2012,3010}' ORDER BY k DESC LIMIT 1;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT a.k, count(*) FROM ordered a JOIN ordered b USING (k)
+WHERE a.k BETWEEN 10 AND 12 AND a.id <@ '{1012,2010,3011}' GROUP BY k;
+RESET enable_hashjoin;
+RESET enable_nestloop;
+RESET enable_sort;
+RESET enable_bitmapscan;
+RESET enable_seqscan;
+DROP TABLE ordered;
+
 -- the same rows by index as without
 SELECT q, same_without_index(q) FROM unnest(ARRAY[
 	$$SELECT * FROM messages WHERE id <@ '{-5,2,3,400,30000,99999999}'$$,
