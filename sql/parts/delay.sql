@@ -17,10 +17,8 @@
 -- table.
 --
 -- The caller names the table, so each call plans its statements, which are
--- ordinary ones with bound parameters. search_path is set, and the extension
--- may be moved, so its objects are qualified by the current schema.  Functions
--- that lock several rows do so in the order of the key, so they do not
--- deadlock.
+-- ordinary ones with bound parameters.  Functions that lock several rows do so
+-- in the order of the key, so they do not deadlock.
 --
 
 CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second')
@@ -30,7 +28,6 @@ AS $$
 DECLARE
 	parts pg_catalog.text[] := pg_catalog.parse_ident(name);
 	delay pg_catalog.text;
-	extension pg_catalog.text;
 BEGIN
 	-- search_path is the caller's, so that the table is made where it is expected
 	IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.=) 1 THEN
@@ -38,28 +35,24 @@ BEGIN
 	END IF;
 	SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.') INTO delay
 	FROM pg_catalog.unnest(parts) AS part;
-	SELECT extnamespace::pg_catalog.regnamespace INTO extension
-	FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'roaring64';
 
 	-- refuses a width that is not positive, or has months
 	PERFORM pg_catalog.date_bin(width, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00');
 	EXECUTE pg_catalog.format($sql$
-		CREATE TABLE %1$s (
+		CREATE TABLE %s (
 			bucket timestamp with time zone NOT NULL,
 			ledger bigint NOT NULL,
-			entries %2$s.roaring64 NOT NULL,
+			entries @extschema@.roaring64 NOT NULL,
 			PRIMARY KEY (bucket, ledger),
 			CONSTRAINT bucket_width CHECK (bucket OPERATOR(pg_catalog.=)
-				pg_catalog.date_bin(%3$L, bucket, '2000-01-01 00:00:00+00')))
-		$sql$, delay, extension, width);
+				pg_catalog.date_bin(%L, bucket, '2000-01-01 00:00:00+00')))
+		$sql$, delay, width);
 	RETURN delay;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
--- The other functions call this first, and those that handle single messages only
--- for its error: a statement that names a function of the extension is planned at
--- each call, which takes a fifth of their time.  Privileges are checked by the
+-- The other functions call this first.  Privileges are checked by the
 -- statements themselves; here it is said which ones are needed.
 CREATE FUNCTION roaring64_delay_width(delay regclass, VARIADIC needs text[] DEFAULT '{SELECT}')
 RETURNS interval
@@ -98,28 +91,17 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval;
-	extension text;
+	width interval := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
 	added bigint;
 BEGIN
-	SELECT e.extnamespace::regnamespace,
-		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
-	INTO extension, width FROM pg_extension AS e
-	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
-	WHERE e.extname = 'roaring64';
-	IF width IS NULL OR NOT has_any_column_privilege(delay, 'SELECT')
-		OR NOT has_any_column_privilege(delay, 'INSERT') OR NOT has_any_column_privilege(delay, 'UPDATE')
-	THEN
-		EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'')', extension) USING delay;
-	END IF;
 	EXECUTE format($sql$
-		INSERT INTO %1$s AS t (bucket, ledger, entries)
+		INSERT INTO %s AS t (bucket, ledger, entries)
 		VALUES (date_bin($1, $2, '2000-01-01 00:00:00+00'), $3,
-			'{}'::%2$s.roaring64 OPERATOR(%2$s.|) $4)
+			'{}'::@extschema@.roaring64 OPERATOR(@extschema@.|) $4)
 		ON CONFLICT (bucket, ledger) DO UPDATE
-		SET entries = t.entries OPERATOR(%2$s.|) $4
-		WHERE NOT t.entries OPERATOR(%2$s.@>) $4
-		$sql$, delay, extension)
+		SET entries = t.entries OPERATOR(@extschema@.|) $4
+		WHERE NOT t.entries OPERATOR(@extschema@.@>) $4
+		$sql$, delay)
 	USING width, due, ledger, entry;
 	GET DIAGNOSTICS added = ROW_COUNT;
 	RETURN added > 0;
@@ -135,8 +117,6 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	width interval;
 BEGIN
 	IF (cardinality(ledgers) = cardinality(entries)
@@ -152,18 +132,17 @@ BEGIN
 		RAISE 'entries must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'')', extension)
-	INTO width USING delay;
+	width := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
 	EXECUTE format($sql$
-		INSERT INTO %1$s AS t (bucket, ledger, entries)
+		INSERT INTO %s AS t (bucket, ledger, entries)
 		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.ledger,
-			%2$s.roaring64_agg(m.entry)
+			@extschema@.roaring64_agg(m.entry)
 		FROM unnest($2, $3, $4) AS m (ledger, entry, due)
 		GROUP BY 1, 2 ORDER BY 1, 2
 		ON CONFLICT (bucket, ledger) DO UPDATE
-		SET entries = t.entries OPERATOR(%2$s.|) excluded.entries
-		WHERE NOT t.entries OPERATOR(%2$s.@>) excluded.entries
-		$sql$, delay, extension)
+		SET entries = t.entries OPERATOR(@extschema@.|) excluded.entries
+		WHERE NOT t.entries OPERATOR(@extschema@.@>) excluded.entries
+		$sql$, delay)
 	USING width, ledgers, entries, due;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], timestamptz[]) IS
@@ -184,8 +163,6 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	due refcursor;
 	size bigint;
 	wanted bigint := "limit";
@@ -199,13 +176,12 @@ BEGIN
 	IF delay IS NULL THEN
 		RETURN;
 	END IF;
-	EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''UPDATE'', ''DELETE'')', extension)
-	USING delay;
+	PERFORM @extschema@.roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE');
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
-		SELECT bucket, ledger, %2$s.roaring64_cardinality(entries) FROM %1$s
+		SELECT bucket, ledger, @extschema@.roaring64_cardinality(entries) FROM %s
 		WHERE bucket <= $1 ORDER BY bucket, ledger LIMIT $2
 		FOR UPDATE SKIP LOCKED
-		$sql$, delay, extension) USING until, "limit";
+		$sql$, delay) USING until, "limit";
 	WHILE (wanted <> 0) IS NOT FALSE LOOP
 		FETCH due INTO bucket, ledger, size;
 		EXIT WHEN NOT FOUND;
@@ -222,13 +198,13 @@ BEGIN
 
 	IF n > 0 THEN
 		RETURN QUERY EXECUTE format($sql$
-			SELECT t.bucket, t.ledger, %2$s.roaring64_elements(t.entries)
-			FROM %1$s AS t, unnest($1, $2) AS r (bucket, ledger)
+			SELECT t.bucket, t.ledger, @extschema@.roaring64_elements(t.entries)
+			FROM %s AS t, unnest($1, $2) AS r (bucket, ledger)
 			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
 			ORDER BY t.bucket, t.ledger
-			$sql$, delay, extension) USING buckets, ledgers;
+			$sql$, delay) USING buckets, ledgers;
 		EXECUTE format($sql$
-			DELETE FROM %1$s AS t USING unnest($1, $2) AS r (bucket, ledger)
+			DELETE FROM %s AS t USING unnest($1, $2) AS r (bucket, ledger)
 			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
 			$sql$, delay) USING buckets, ledgers;
 		GET DIAGNOSTICS removed = ROW_COUNT;
@@ -236,13 +212,13 @@ BEGIN
 	IF part IS NOT NULL THEN
 		RETURN QUERY EXECUTE format($sql$
 			SELECT t.bucket, t.ledger,
-				%2$s.roaring64_elements(%2$s.roaring64_slice(t.entries, 0, $3))
-			FROM %1$s AS t WHERE t.bucket = $1 AND t.ledger = $2
-			$sql$, delay, extension) USING bucket, ledger, part;
+				@extschema@.roaring64_elements(@extschema@.roaring64_slice(t.entries, 0, $3))
+			FROM %s AS t WHERE t.bucket = $1 AND t.ledger = $2
+			$sql$, delay) USING bucket, ledger, part;
 		EXECUTE format($sql$
-			UPDATE %1$s AS t SET entries = %2$s.roaring64_slice(t.entries, $3)
+			UPDATE %s AS t SET entries = @extschema@.roaring64_slice(t.entries, $3)
 			WHERE t.bucket = $1 AND t.ledger = $2
-			$sql$, delay, extension) USING bucket, ledger, part;
+			$sql$, delay) USING bucket, ledger, part;
 		GET DIAGNOSTICS kept = ROW_COUNT;
 	END IF;
 	IF removed <> n OR kept <> 1 THEN
@@ -264,36 +240,24 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval;
-	extension text;
+	width interval := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE', 'DELETE');
 	bucket timestamptz;
 	found bigint;
 BEGIN
-	SELECT e.extnamespace::regnamespace,
-		substring(pg_get_expr(c.conbin, c.conrelid) FROM $re$date_bin\('([^']+)'$re$)
-	INTO extension, width FROM pg_extension AS e
-	LEFT JOIN pg_constraint AS c ON c.conrelid = delay AND c.conname = 'bucket_width'
-	WHERE e.extname = 'roaring64';
-	IF width IS NULL OR NOT has_any_column_privilege(delay, 'SELECT')
-		OR NOT has_any_column_privilege(delay, 'INSERT') OR NOT has_any_column_privilege(delay, 'UPDATE')
-		OR NOT has_table_privilege(delay, 'DELETE')
-	THEN
-		EXECUTE format('SELECT %s.roaring64_delay_width($1, ''SELECT'', ''INSERT'', ''UPDATE'', ''DELETE'')', extension) USING delay;
-	END IF;
 	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
 	EXECUTE format($sql$
-		INSERT INTO %1$s AS t (bucket, ledger, entries) VALUES ($1, $2, '{}')
+		INSERT INTO %s AS t (bucket, ledger, entries) VALUES ($1, $2, '{}')
 		ON CONFLICT (bucket, ledger) DO UPDATE SET entries = t.entries WHERE false
 		$sql$, delay) USING bucket, ledger;
 	EXECUTE format($sql$
-		UPDATE %1$s AS t SET entries = t.entries OPERATOR(%2$s.-) $3
-		WHERE t.bucket = $1 AND t.ledger = $2 AND t.entries OPERATOR(%2$s.@>) $3
-		$sql$, delay, extension) USING bucket, ledger, entry;
+		UPDATE %s AS t SET entries = t.entries OPERATOR(@extschema@.-) $3
+		WHERE t.bucket = $1 AND t.ledger = $2 AND t.entries OPERATOR(@extschema@.@>) $3
+		$sql$, delay) USING bucket, ledger, entry;
 	GET DIAGNOSTICS found = ROW_COUNT;
 	EXECUTE format($sql$
-		DELETE FROM %1$s AS t
-		WHERE t.bucket = $1 AND t.ledger = $2 AND %2$s.roaring64_is_empty(t.entries)
-		$sql$, delay, extension) USING bucket, ledger;
+		DELETE FROM %s AS t
+		WHERE t.bucket = $1 AND t.ledger = $2 AND @extschema@.roaring64_is_empty(t.entries)
+		$sql$, delay) USING bucket, ledger;
 	RETURN found > 0;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint, bigint, timestamptz) IS
@@ -305,11 +269,9 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	due timestamptz;
 BEGIN
-	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
+	PERFORM @extschema@.roaring64_delay_width(delay);
 	EXECUTE format('SELECT min(bucket) FROM %s', delay) INTO due;
 	RETURN due;
 END $$;
@@ -323,15 +285,13 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	messages bigint;
 BEGIN
-	EXECUTE format('SELECT %s.roaring64_delay_width($1)', extension) USING delay;
+	PERFORM @extschema@.roaring64_delay_width(delay);
 	EXECUTE format($sql$
-		SELECT coalesce(sum(%2$s.roaring64_cardinality(entries)), 0)::bigint
-		FROM %1$s WHERE bucket <= $1
-		$sql$, delay, extension) INTO messages USING until;
+		SELECT coalesce(sum(@extschema@.roaring64_cardinality(entries)), 0)::bigint
+		FROM %s WHERE bucket <= $1
+		$sql$, delay) INTO messages USING until;
 	RETURN messages;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_count(regclass, timestamptz) IS

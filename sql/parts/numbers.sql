@@ -62,34 +62,31 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	lowest bigint := '-9223372036854775808';
 	bound bigint;
 	magnitude bigint;
 	above members%TYPE;			-- those with a greater magnitude
 	up members%TYPE;			-- those who reach the bound
 BEGIN
-	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
+	PERFORM @extschema@.roaring64_numbers_check(numbers);
 	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
 		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
 	LOOP
 		EXIT WHEN bound IS NULL;
 		magnitude := CASE WHEN bound > 0 THEN bound - 1 ELSE -nullif(bound, lowest) END;
 		EXECUTE format($sql$
-			SELECT %s.roaring64_and_or_agg(ids, (size & $3 <> 0) IS TRUE ORDER BY size)
+			SELECT @extschema@.roaring64_and_or_agg(ids, (size & $3 <> 0) IS TRUE ORDER BY size)
 			FROM (SELECT ids, abs(nullif(weight, $1)) AS size, bit_or(abs(nullif(weight, $1))) OVER () AS sizes
 				FROM %s WHERE key = %L AND CASE WHEN $2 > 0 THEN weight > 0 ELSE weight < 0 AND $2 > $1 END) AS t
 			WHERE (size > $3 & ~sizes) IS NOT FALSE
-			$sql$, extension, numbers, key) INTO above USING lowest, bound, magnitude;
+			$sql$, numbers, key) INTO above USING lowest, bound, magnitude;
 		IF bound > 0 THEN
 			up := above;
 		ELSE
-			EXECUTE format('SELECT ids OPERATOR(%s.-) $1 FROM %s WHERE key = %L AND weight = 0',
-				extension, numbers, key) INTO up USING above;
+			EXECUTE format('SELECT ids OPERATOR(@extschema@.-) $1 FROM %s WHERE key = %L AND weight = 0',
+				numbers, key) INTO up USING above;
 		END IF;
-		EXECUTE format('SELECT coalesce($1 OPERATOR(%s.-) $2, $1, $2)', extension)
-		INTO members USING members, up;
+		members := coalesce(members OPERATOR(@extschema@.-) up, members, up);
 	END LOOP;
 	members := coalesce(members, '{}');
 END $$;
@@ -106,8 +103,6 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 	equal among%TYPE;			-- those who may still be in, or not
 	better among%TYPE;
 	slice record;
@@ -119,10 +114,10 @@ BEGIN
 		RAISE 'number of ids must not be negative' USING
 			ERRCODE = 'invalid_parameter_value';
 	END IF;
-	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
+	PERFORM @extschema@.roaring64_numbers_check(numbers);
 	members := '{}';
-	EXECUTE format('SELECT coalesce(ids OPERATOR(%s.&) $1, ids) FROM %s WHERE key = %L AND weight = 0',
-		extension, numbers, key) INTO equal USING among;
+	EXECUTE format('SELECT coalesce(ids OPERATOR(@extschema@.&) $1, ids) FROM %s WHERE key = %L AND weight = 0',
+		numbers, key) INTO equal USING among;
 	IF equal IS NULL THEN
 		RETURN;
 	END IF;
@@ -131,20 +126,19 @@ BEGIN
 		ORDER BY (weight > 0) <> $1 DESC, abs(weight::numeric) DESC
 		$sql$, numbers, key) USING lowest
 	LOOP
-		EXECUTE format('SELECT b, %1$s.roaring64_cardinality(b) FROM (VALUES (%1$s.%2$s($1, $2))) AS t (b)',
-			extension, CASE WHEN slice.good THEN 'roaring64_and' ELSE 'roaring64_andnot' END)
-		INTO better, more USING equal, slice.ids;
+		better := CASE WHEN slice.good THEN equal OPERATOR(@extschema@.&) slice.ids
+			ELSE equal OPERATOR(@extschema@.-) slice.ids END;
+		more := @extschema@.roaring64_cardinality(better);
 		IF more > n THEN
 			equal := better;
 		ELSIF more > 0 THEN
-			EXECUTE format('SELECT $1 OPERATOR(%1$s.|) $3, $2 OPERATOR(%1$s.-) $3', extension)
-			INTO members, equal USING members, equal, better;
+			members := members OPERATOR(@extschema@.|) better;
+			equal := equal OPERATOR(@extschema@.-) better;
 			n := n - more;
 		END IF;
 		EXIT WHEN n = 0;
 	END LOOP;
-	EXECUTE format('SELECT $1 OPERATOR(%1$s.|) %1$s.roaring64_slice($2, 0, $3)', extension)
-	INTO members USING members, equal, n;
+	members := members OPERATOR(@extschema@.|) @extschema@.roaring64_slice(equal, 0, n);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boolean) IS
 'the n ids with the largest numbers, or the lowest';
@@ -159,11 +153,8 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	extension text := (SELECT extnamespace::regnamespace FROM pg_extension
-					   WHERE extname = 'roaring64');
 BEGIN
-	EXECUTE format('SELECT %s.roaring64_numbers_check($1)', extension) USING numbers;
+	PERFORM @extschema@.roaring64_numbers_check(numbers);
 	EXECUTE format($sql$
 		INSERT INTO %1$s AS t (key, weight, ids)
 		SELECT key, 0, '{}' FROM (SELECT key FROM %1$s WHERE false %2$s) AS k ORDER BY key
@@ -180,15 +171,13 @@ CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, @extschema@, pg_temp
 AS $$
 DECLARE
 	given record;
 	weights bigint[];
 	slices text;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
-	FROM pg_extension WHERE extname = 'roaring64';
 	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
@@ -240,13 +229,11 @@ CREATE FUNCTION roaring64_numbers_add(numbers regclass, key text,
 									  ids bigint[], "values" bigint[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, @extschema@, pg_temp
 AS $$
 DECLARE
 	sums record;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
-	FROM pg_extension WHERE extname = 'roaring64';
 	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
@@ -278,7 +265,7 @@ COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
 CREATE FUNCTION roaring64_numbers_merge(numbers regclass, key text, source text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, @extschema@, pg_temp
 AS $$
 DECLARE
 	slice text := 'coalesce((SELECT ids FROM %s WHERE key = %L AND weight = %%s), ''{}'')';
@@ -291,8 +278,6 @@ DECLARE
 	mixed record;
 	overflow boolean := false;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', extnamespace::regnamespace), true)
-	FROM pg_extension WHERE extname = 'roaring64';
 	PERFORM roaring64_numbers_lock(numbers, key, source);
 
 	FOREACH sign IN ARRAY '{1,-1}'::integer[] LOOP

@@ -123,11 +123,9 @@ WHERE t.oid = 'roaring64'::regtype
 					AND amproclefttype = t.oid AND amprocrighttype = t.oid
 			WHERE amname = 'hash' AND opcdefault AND opcintype = t.oid));
 
--- the extension moves to another schema and works there
+-- the extension stays in its schema: bodies of functions name it
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION roaring64 SET SCHEMA elsewhere;
-SELECT '{2,1}'::elsewhere.roaring64 OPERATOR(elsewhere.|) 3;
-ALTER EXTENSION roaring64 SET SCHEMA public;
 DROP SCHEMA elsewhere;
 -- an ordinary user who may create things may create it
 SELECT trusted, relocatable, superuser FROM pg_available_extension_versions

@@ -384,12 +384,6 @@ DROP TRIGGER alter_chunks ON dedup_again.claims_too;
 VACUUM FULL dedup_again.moving_chunks;
 REINDEX TABLE dedup_again.claims_too;
 SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{1,7,8}');
--- the extension too
-ALTER EXTENSION roaring64 SET SCHEMA dedup_again;
-SELECT dedup_again.roaring64_dedup_claim_many('dedup_again.moved', 'k', '{8,9}'), dedup_again.roaring64_dedup_claim('partitions', 'p', 20);
-CALL dedup_again.roaring64_dedup_fold('dedup_again.moved');
-SELECT dedup_again.roaring64_dedup_export('dedup_again.moved', 'k');
-ALTER EXTENSION roaring64 SET SCHEMA public;
 -- rows are found by the index, also after the table was empty and is not
 -- analyzed, and whatever makes the plans anew
 CREATE FUNCTION scans() RETURNS bigint

@@ -1,0 +1,80 @@
+# 062_schema.pl
+#	  The extension in any schema: the bodies of its functions name the schema
+#	  that CREATE EXTENSION was given, so all that runs statements of its own is
+#	  called in two databases with different schemas, one of which must be
+#	  quoted, with neither in search_path; then dumped and restored.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('schema');
+$node->init;
+$node->start;
+
+# What each of these gives is the same in every schema.
+my $make = q{
+	CREATE TABLE items (id bigint PRIMARY KEY, "set" X.roaring64);
+	INSERT INTO items SELECT i, ARRAY[i, i + 1]::X.roaring64 FROM generate_series(1, 2000) i;
+	CREATE INDEX ON items USING gin ("set" X.gin_roaring64_ops);
+	ANALYZE items;
+	CREATE TABLE amounts (key text, weight bigint, ids X.roaring64 NOT NULL, PRIMARY KEY (key, weight));
+	SELECT X.roaring64_dedup_create('seen', keep => 100), X.roaring64_delay_create('later');
+	SELECT X.roaring64_numbers_set('amounts', 'a', '{1,2,3}', '{5,-7,9}'), X.roaring64_numbers_set('amounts', 'b', '{1}', '{2}');
+};
+my $use = q{
+	SELECT count(*) FROM items WHERE id OPERATOR(X.<@) '{5,17,9000}'::X.roaring64;
+	SELECT count(*) FROM items WHERE "set" OPERATOR(X.@>) 7;
+	SELECT X.roaring64_dedup_claim('seen', 'k', 7), X.roaring64_dedup_claim_many('seen', 'k', '{7,8}');
+	CALL X.roaring64_dedup_fold('seen');
+	SELECT X.roaring64_dedup_export('seen', 'k'), X.roaring64_dedup_count('seen', 'k');
+	SELECT X.roaring64_delay_add('later', 1, 1, to_timestamp(0)), X.roaring64_delay_add_many('later', '{1,2}', '{2,3}', ARRAY[to_timestamp(0), to_timestamp(5)]);
+	SELECT X.roaring64_delay_count('later'), extract(epoch FROM X.roaring64_delay_next_due('later'))::int, X.roaring64_delay_cancel('later', 1, 2, to_timestamp(0));
+	SELECT count(*) FROM X.roaring64_delay_take('later');
+	SELECT X.roaring64_numbers_add('amounts', 'a', '{1,4}', '{1,1}'), X.roaring64_numbers_merge('amounts', 'a', 'b');
+	SELECT X.roaring64_numbers_in_range('amounts', 'a', '[0,)'), X.roaring64_numbers_top('amounts', 'a', 1);
+	SELECT X.roaring64_numbers_set('amounts', 'a', '{1,4}', '{5,NULL}');
+};
+sub in_schema
+{
+	my ($schema, $sql) = @_;
+	return $sql =~ s/\bX\./$schema./gr;
+}
+
+my %answers;
+my %schema = (plain => 'bitmaps', quoted => '"x y"');
+for my $base (sort keys %schema)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $base");
+	$node->safe_psql($base, "CREATE SCHEMA $schema{$base}; CREATE EXTENSION roaring64 SCHEMA $schema{$base}");
+	$node->safe_psql($base, in_schema($schema{$base}, $make));
+	$answers{$base} = $node->safe_psql($base, in_schema($schema{$base}, $use));
+}
+is($answers{plain}, join("\n", 2, 2, 't|{f,t}', '{7,8}|2', 't|', '3|0|t', 2, '|', '{1,3,4}|{3}', ''), 'what all functions give');
+is($answers{quoted}, $answers{plain}, 'and in a schema whose name is quoted');
+
+for my $base (sort keys %schema)
+{
+	my $dump = "$PostgreSQL::Test::Utils::tmp_check/$base.dump";
+	$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($base) ], "$base: dumped");
+	$node->safe_psql('postgres', "CREATE DATABASE restored_$base");
+	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr("restored_$base"), $dump ], "$base: restored");
+	my $again = in_schema($schema{$base}, q{
+		SELECT X.roaring64_dedup_claim_many('seen', 'k', '{7,8,9}'), X.roaring64_delay_add('later', 9, 9, to_timestamp(9)),
+			X.roaring64_numbers_in_range('amounts', 'a', '[5,5]')});
+	is($node->safe_psql("restored_$base", $again), '{f,f,t}|t|{1}', "$base: and works");
+}
+
+# A name that would become code within a string or a format is refused.
+for my $name ('50%', q{o'clock}, 'a$b', 'a\\b', 'a""b')
+{
+	my (undef, undef, $error) = $node->psql('postgres', qq{CREATE SCHEMA "$name"; CREATE EXTENSION roaring64 SCHEMA "$name"});
+	like($error, qr/whose name contains|must not contain any of/, "not in schema $name");
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_extension WHERE extname = \'roaring64\''), '0', 'and is not there');
+
+$node->stop;
+done_testing();
