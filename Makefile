@@ -12,10 +12,12 @@
 #	make dist
 #		the archives of a release, in the folder above
 #
-# CRoaring is the system's, which the module opens when it is loaded, or with
-# ROARING_SOURCE=DIR the sources in DIR, which become part of the module.  DIR is
-# a checkout or an amalgamation.  Give it to every make that builds; "make clean"
-# comes between one way and the other.
+# CRoaring's sources become part of the module.  They are in the folder croaring
+# of this tree, where the archive of a release has them, or in another one, with
+# ROARING_SOURCE=DIR for every make that builds; either is a checkout or an
+# amalgamation.  Without them, or with ROARING_SOURCE=, the module opens the
+# system's library when it is loaded.  "make clean" comes between one way and the
+# other.
 #
 # Overridable: PG_CONFIG, PKG_CONFIG, ROARING_CFLAGS, ROARING_LIBS,
 # ROARING_SONAME, and WERROR=-Werror so that no warning passes.
@@ -47,13 +49,16 @@ OBJS = $(patsubst $(top)/%.c,%.o,$(SOURCES))
 # Expected output lies in expected/: pg_regress looks for it below the output
 # directory (to 15) or --expecteddir (from 16), and both are "." by default.
 # The isolation tester writes to output_iso unless told otherwise.  PGXS runs
-# what is defined and not empty before expansion, hence ":=".
+# what is defined and not empty before expansion, hence ":=".  The environment
+# may say TAP_TESTS=, to leave these out.
 REGRESS := $(sort $(notdir $(basename $(wildcard $(top)/test/sql/*.sql))))
 REGRESS_OPTS = --inputdir=$(top)/test
 ISOLATION := $(sort $(notdir $(basename $(wildcard $(top)/test/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=$(top)/test --outputdir=.
 PROVE_TESTS := $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/test/t/*.pl)))
+ifeq ($(origin TAP_TESTS),undefined)
 TAP_TESTS := $(if $(PROVE_TESTS),1)
+endif
 
 PG_CONFIG ?= pg_config
 PKG_CONFIG ?= pkg-config
@@ -73,6 +78,10 @@ BARE_GOALS = install-deps demo test sanitize fuzz valgrind bench dist
 OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck indent \
 	indent-check
 GOALS := $(or $(MAKECMDGOALS),all)
+
+ifeq ($(origin ROARING_SOURCE),undefined)
+ROARING_SOURCE := $(if $(wildcard $(top)/croaring/*),$(top)/croaring)
+endif
 
 ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
 
@@ -102,7 +111,7 @@ endif
 
 # In CPPFLAGS, because bitcode is compiled with these and not with CFLAGS.
 PG_CPPFLAGS = -I$(top)/src $(patsubst -I%,-isystem %,$(ROARING_CFLAGS)) \
-	$(if $(ROARING_SOURCE),-isystem croaring/include -DR64_LINK_KERNELS,\
+	$(if $(ROARING_SOURCE),-isystem croaring-build/include -DR64_LINK_KERNELS,\
 	-DROARING_SONAME='"$(ROARING_SONAME)"')
 PG_CFLAGS = $(WARNINGS) $(WERROR)
 
@@ -112,13 +121,13 @@ PG_CFLAGS = $(WARNINGS) $(WERROR)
 # the user gave with -Wl,-rpath is searched when CRoaring is opened.  Of a
 # CRoaring that is compiled in only what is called becomes part of the module.
 VERSION_SCRIPT = $(top)/src/roaring64.map
-CROARING_OBJ = $(if $(ROARING_SOURCE),croaring/croaring.o)
+CROARING_OBJ = $(if $(ROARING_SOURCE),croaring-build/croaring.o)
 SHLIB_LINK = $(if $(filter linux freebsd netbsd openbsd,$(PORTNAME)),\
 	-Wl$(comma)--version-script=$(VERSION_SCRIPT) -Wl$(comma)-Bsymbolic) \
 	$(if $(ROARING_SOURCE),$(CROARING_OBJ) -Wl$(comma)$(if $(filter darwin,\
 	$(PORTNAME)),-dead_strip,--gc-sections),\
 	$(filter -Wl%,$(ROARING_LIBS)) $(if $(filter linux,$(PORTNAME)),-ldl))
-EXTRA_CLEAN = croaring
+EXTRA_CLEAN = croaring-build
 comma = ,
 
 ifneq ($(filter-out $(BARE_GOALS),$(GOALS)),)
@@ -138,19 +147,29 @@ $(DATA_built): $(SQL_PARTS) $(top)/Makefile
 
 $(shlib): $(VERSION_SCRIPT) $(CROARING_OBJ)
 
-# The script lets croaring.c be where it has not changed.
+# The script lets croaring.c be where CRoaring has not changed.
 ifdef ROARING_SOURCE
-croaring/croaring.c: FORCE
-	@mkdir -p croaring && $(top)/tools/roaring-source $(ROARING_SOURCE) croaring
+croaring-build/croaring.c: FORCE
+	@$(top)/tools/roaring-source $(ROARING_SOURCE) $(@D)
 
-$(OBJS) $(OBJS:.o=.bc): croaring/croaring.c
+$(OBJS) $(OBJS:.o=.bc): croaring-build/croaring.c
 
-$(CROARING_OBJ): croaring/croaring.c $(wildcard $(addprefix $(ROARING_SOURCE)/,\
-		roaring.[ch] src/*.c src/*/*.c include/roaring/*.h include/roaring/*/*.h))
-	$(CC) $(CFLAGS) $(CFLAGS_SL) -Icroaring/include -DNDEBUG -w \
+$(CROARING_OBJ): croaring-build/croaring.c
+	$(CC) $(CFLAGS) $(CFLAGS_SL) -Icroaring-build/include -DNDEBUG -w \
 		-fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
 
-.PHONY: FORCE
+# CRoaring's licenses ask to come with the module that has its code.
+NOTICE = $(DESTDIR)$(docdir)/$(docmoduledir)/roaring64-croaring.txt
+install: install-notice
+install-notice: croaring-build/croaring.c
+	$(MKDIR_P) '$(dir $(NOTICE))'
+	$(INSTALL_DATA) croaring-build/notice '$(NOTICE)'
+
+uninstall: uninstall-notice
+uninstall-notice:
+	rm -f '$(NOTICE)'
+
+.PHONY: install-notice uninstall-notice FORCE
 endif
 
 # pgindent is one of PostgreSQL's development files since 17.  Where its version

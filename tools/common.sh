@@ -4,6 +4,23 @@
 say() { printf '%s\n' "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
+# CRoaring's sources that become part of the module, where the caller does not say:
+# those of this tree, as in the Makefile.
+tree=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
+if [ -z "${ROARING_SOURCE+set}" ] && [ -n "$(ls -A "$tree/croaring" 2>/dev/null)" ]; then
+	export ROARING_SOURCE=$tree/croaring
+fi
+
+# The version of CRoaring that a release is made with and tested most.
+croaring_version() { cat "$tree/packaging/croaring-version"; }
+
+# Prints the version of a copy of CRoaring's sources.
+version_of_croaring()
+{
+	cat "$1/roaring.h" "$1/include/roaring/roaring_version.h" 2>/dev/null |
+		sed -n 's/^#define ROARING_VERSION "\(.*\)"$/\1/p' | head -n 1
+}
+
 # Whether a pg_config belongs to a server that can be run and built for.
 usable_pg_config()
 {
@@ -81,7 +98,7 @@ copy_croaring()
 {
 	local files=()
 
-	for file in roaring.c roaring.h include src; do
+	for file in roaring.c roaring.h include src LICENSE AUTHORS; do
 		[ ! -e "$1/$file" ] || files+=("$file")
 	done
 	tar -C "$1" -cf - --mode=u+rwX,go+rX --owner=0 --group=0 \

@@ -41,7 +41,7 @@ my ($library) = $node->safe_psql(
 if ($inside)
 {
 	is($library, undef, 'a backend that uses roaring64 has no CRoaring library mapped');
-	$library = 'croaring/croaring.o';
+	$library = 'croaring-build/croaring.o';
 }
 ok(defined $library && -f $library, 'the CRoaring in use is known')
   or BAIL_OUT('CRoaring is not in use');
@@ -90,7 +90,7 @@ my $compiler = pg_config('cc');
 my $compile = join ' ', $compiler,
   '-O1 -fPIC -shared -fno-builtin', pg_config('cppflags'),
   '-I' . pg_config('includedir-server'), "-I$dir",
-  $inside ? '-isystem croaring/include' : $ENV{ROARING_CFLAGS} // '';
+  $inside ? '-isystem croaring-build/include' : $ENV{ROARING_CFLAGS} // '';
 
 sub build
 {
@@ -102,7 +102,7 @@ sub build
 }
 my $decoy = build('decoy');
 my $linked = build('linked',
-	$inside ? '-w croaring/croaring.c' : "-Wl,--no-as-needed '$library'");
+	$inside ? '-w croaring-build/croaring.c' : "-Wl,--no-as-needed '$library'");
 
 $node->safe_psql(
 	'postgres', qq{
