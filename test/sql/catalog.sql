@@ -13,7 +13,8 @@ CREATE TEMP VIEW members AS
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
 CREATE TEMP VIEW functions AS
 	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(proargtypes::oid[], prorettype)
-			OR prorettype = 'trigger'::regtype AS on_tables
+			OR prorettype = 'trigger'::regtype
+			OR proname ~ '^_?roaring64_rollup_(parse|deparse|expect|drop)$' AS on_tables
 	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS
 	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
@@ -38,7 +39,7 @@ SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
 -- a name without the prefix
-SELECT oid::regprocedure FROM functions WHERE proname !~ '^roaring64_';
+SELECT oid::regprocedure FROM functions WHERE proname !~ '^_?roaring64_';
 -- a C symbol that does not start with the function's own name
 SELECT oid::regprocedure, prosrc FROM functions
 WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')

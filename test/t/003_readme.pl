@@ -305,7 +305,7 @@ for (
 	catalog(
 		qq{SELECT short || '~' || long || coalesce(' → ' || result, '')
 		FROM members JOIN pg_proc p ON p.oid = objid, LATERAL (SELECT $signature) s
-		WHERE classid = 'pg_proc'::regclass}))
+		WHERE classid = 'pg_proc'::regclass AND proname !~ '^_roaring64_'}))
 {
 	my ($short, $long) = split /~/;
 
@@ -316,11 +316,19 @@ for (
 
 same('the functions, aggregates and procedures in the reference are those there are', \@named,
 	[ sort @there ]);
+# Functions that are not called are named, by their ends, in how-it-works.md.
+my $how = slurp_file('docs/how-it-works.md');
+same(
+	'every internal function is named in how-it-works.md',
+	[ grep { $how !~ /`(?:_roaring64_[a-z]+)?\Q$_\E`/ } catalog(
+			q{SELECT DISTINCT substring(proname FROM '^_roaring64_[a-z]+(_.*)') FROM members JOIN pg_proc p ON p.oid = objid
+			WHERE classid = 'pg_proc'::regclass AND proname ~ '^_roaring64_'}) ],
+	[]);
 same('the functions behind operators and casts are there',
 	[ grep { !$is_there{$_} } sort keys %behind ], []);
 same(
 	'every function that can be called has an example',
-	[ grep { !/_(?:migrate_\w+|recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ && /→/ }
+	[ grep { !/_(?:rollup_\w+|facets|recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ && /→/ }
 		  map { $_->{Function} } grep { $_->{Example} eq '—' } @{ $table{Function} } ],
 	[]);
 

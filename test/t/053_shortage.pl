@@ -198,7 +198,7 @@ for my $name (sort keys %calls)
 	cmp_ok($failed, '>', 0, "memory, $name: was not enough at first");
 }
 
-my $migrate = q{CALL roaring64_migrate('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)};
+my $rollup = q{CALL roaring64_rollup('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)};
 my $all_facts = value($facts);
 
 # What the helpers do, in memory or files that are too small.
@@ -227,11 +227,11 @@ sub try_helpers
 	$failed += try_with_more($what, $error, "$name, delayed messages, taken",
 		q{SELECT count(*) FROM roaring64_delay_take('later', 'infinity')}, $later, '0');
 	# it commits on its way: the source is the same, and it goes on
-	$failed += try_with_more($what, $error, "$name, migration", $migrate, $facts, $all_facts);
-	$failed += try_with_more($what, $error, "$name, migration, verify", q{SELECT * FROM roaring64_migrate_verify('users')}, $facts, $all_facts);
-	is(value(q{SELECT count(*) FROM roaring64_migrate_verify('users')}), '0', "$name, migration: no difference");
-	$failed += try_with_more($what, $error, "$name, migration, cancel", q{CALL roaring64_migrate_cancel('facts', 'users')}, $facts, $all_facts);
-	is(value(q{SELECT to_regclass('users') IS NULL}), 't', "$name, migration: taken back");
+	$failed += try_with_more($what, $error, "$name, rollup", $rollup, $facts, $all_facts);
+	$failed += try_with_more($what, $error, "$name, rollup, verify", q{SELECT * FROM roaring64_rollup_verify('users')}, $facts, $all_facts);
+	is(value(q{SELECT count(*) FROM roaring64_rollup_verify('users')}), '0', "$name, rollup: no difference");
+	$failed += try_with_more($what, $error, "$name, rollup, cancel", q{CALL roaring64_rollup_drop('users')}, $facts, $all_facts);
+	is(value(q{SELECT to_regclass('users') IS NULL}), 't', "$name, rollup: taken back");
 	value(q{
 		DROP INDEX made; DELETE FROM found WHERE s @> 8::bigint AND NOT s @> 7::bigint; VACUUM found;
 		SELECT roaring64_dedup_forget_many('seen', 'l', array_agg(e)) FROM roaring64_elements(get('wide1')) e;
@@ -302,13 +302,13 @@ SKIP:
 
 	value(q{SELECT roaring64_dedup_drop('tight')});
 	fill();
-	my $restarted = "SET default_tablespace = small; $migrate";
-	full('migration', $restarted, $facts);
+	my $restarted = "SET default_tablespace = small; $rollup";
+	full('rollup', $restarted, $facts);
 	value('DROP TABLE filler');
 	value($restarted);
 	is(value(q{SELECT count(*), sum(roaring64_cardinality(members)) FROM users}), '50|100000',
-		'full disk, migration: goes on when there is room');
-	is(value(q{SELECT count(*) FROM roaring64_migrate_verify('users')}), '0', 'full disk, migration: no difference');
+		'full disk, rollup: goes on when there is room');
+	is(value(q{SELECT count(*) FROM roaring64_rollup_verify('users')}), '0', 'full disk, rollup: no difference');
 }
 
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP/, 'no process crashed');

@@ -4,9 +4,9 @@
 # pgbench claims messages, one by one and in batches; changes sets that two GIN
 # indexes are on; and writes to a table of facts.  Whatever it does to a set, it
 # does to a plain table too, in the same transaction.  Another session folds
-# claims, a third migrates the facts to sets and takes that back.  The server is killed in the middle, started, and what
+# claims, a third makes a rollup of the facts and drops it.  The server is killed in the middle, started, and what
 # is there compared with the plain tables: once more is gone on with, and at
-# last the migration is brought to its end.
+# last the rollup is brought to its end.
 #
 # $ROARING64_TEST_KILLS says how often to kill; 2 if not given.
 
@@ -131,11 +131,11 @@ $scripts{facts} .= "\\endif\nINSERT INTO operations VALUES ('facts');\n"
 my $dir = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$dir/$_.bench", $scripts{$_}) for keys %scripts;
 
-my $migrate =
-  q{CALL roaring64_migrate('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
-my $cycle = "$migrate;\nSELECT count(*) FROM roaring64_migrate_verify('sets');\n"
-  . "SELECT pg_sleep(0.1);\nCALL roaring64_migrate_cancel('facts', 'sets');\nINSERT INTO operations VALUES ('migration');\n";
-append_to_file("$dir/migrations.sql", $cycle x 2000);
+my $rollup =
+  q{CALL roaring64_rollup('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
+my $cycle = "$rollup;\nSELECT count(*) FROM roaring64_rollup_verify('sets');\n"
+  . "SELECT pg_sleep(0.1);\nCALL roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
+append_to_file("$dir/rollups.sql", $cycle x 2000);
 append_to_file("$dir/folds.sql", "CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\n" x 100000);
 
 # Starts a program that writes to files.
@@ -183,9 +183,9 @@ sub check_all
 	is(value($questions{$_}), '', "$name: $_") for sort keys %questions;
 
 	# where the target is in step, it agrees
-	my $state = value(q{SELECT coalesce(to_regclass('sets_migration')::text, '-')}) eq '-' ? 'none' :
-	  value('SELECT state FROM sets_migration');
-	is(value(q{SELECT * FROM roaring64_migrate_verify('sets')}), '', "$name: the target agrees") if $state eq 'following';
+	my $state = value(q{SELECT coalesce(to_regclass('sets_rollup')::text, '-')}) eq '-' ? 'none' :
+	  value('SELECT state FROM sets_rollup');
+	is(value(q{SELECT * FROM roaring64_rollup_verify('sets')}), '', "$name: the target agrees") if $state eq 'following';
 	return $state;
 }
 
@@ -197,7 +197,7 @@ for my $round (1 .. $kills)
 {
 	my $before = value('SELECT count(*) FROM operations');
 	my @programs = (
-		start_program('migrations', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/migrations.sql"),
+		start_program('rollups', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/rollups.sql"),
 		start_program('folds', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/folds.sql"),
 		start_program('bench', 'pgbench', '-n', '-c', '6', '-j', '2', '-T', '600', '--random-seed', $seed + $round, '--max-tries', '50',
 			'-D', 'base=' . 100_000 * $round,
@@ -213,7 +213,7 @@ for my $round (1 .. $kills)
 	cmp_ok(value('SELECT count(*) FROM operations'), '>', $before + 300, "kill $round: there is work being done");
 	kill_server($node);
 	$_->finish for @programs;
-	for my $name ('migrations', 'folds', 'bench')
+	for my $name ('rollups', 'folds', 'bench')
 	{
 		my @errors = grep { /ERROR|FATAL/ && !/terminat|recovery|connection/ } split /\n/, slurp_file("$dir/$name.err");
 
@@ -222,16 +222,16 @@ for my $round (1 .. $kills)
 	start_after_kill($node);
 	$states{ check_all("kill $round") }++;
 }
-note 'migration when killed: ', join ', ', map { "$_ $states{$_}" } sort keys %states;
+note 'rollup when killed: ', join ', ', map { "$_ $states{$_}" } sort keys %states;
 
 #
 # To the end
 #
-value($migrate);
+value($rollup);
 value(q{CALL roaring64_dedup_fold('seen')});
 check_all('gone on');
 is(value(q{SELECT count(*) FROM seen_claims}), '0', 'all claims are folded');
-value(q{CALL roaring64_migrate_finish('sets')});
+value(q{CALL roaring64_rollup_detach('sets')});
 check_all('finished');
 
 diag("$kills kills; operations that were committed: "

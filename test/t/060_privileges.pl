@@ -191,7 +191,7 @@ for my $call ("SELECT roaring64_dedup_load('seen', 'k', '{}')", "SELECT roaring6
 }
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; REVOKE SELECT ON seen, seen_claims, seen_chunks, seen_windows FROM worker});
 for my $call ("SELECT roaring64_dedup_drop('seen')",
-	"CALL roaring64_migrate('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
+	"CALL roaring64_rollup('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
 	like($err, qr/permission denied|must be owner/, "$call is for the owner");
@@ -327,19 +327,24 @@ my @calls = (
 	q{SELECT ext.roaring64_numbers_in_range('app.score', '2', '[-2,12]'), ext.roaring64_numbers_top('app.score', '2', 2), ext.roaring64_numbers_top('app.score', '2', 1, '{2,3}', true)},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
-	q{CALL ext.roaring64_migrate('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
+	q{CALL ext.roaring64_rollup('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
 	q{INSERT INTO app.facts VALUES (3, 5000, true), (77, 1, false); UPDATE app.facts SET done = true;
 	  DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 20},
-	q{CALL ext.roaring64_migrate('app.facts', 'sets')},
-	q{SELECT * FROM ext.roaring64_migrate_verify('app.sets')},
-	q{CALL ext.roaring64_migrate_finish('app.sets')},
+	q{CALL ext.roaring64_rollup('app.facts', 'sets')},
+	q{SELECT * FROM ext.roaring64_rollup_verify('app.sets')},
+	q{CALL ext.roaring64_rollup_detach('app.sets')},
 	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL, PRIMARY KEY (who, id, at));
 	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false)},
-	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at', dry_run => true)},
-	q{CALL ext.roaring64_migrate('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
-	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done; SELECT * FROM ext.roaring64_migrate_verify('app.months')},
-	q{TRUNCATE app.dated; SELECT * FROM ext.roaring64_migrate_verify('app.months')},
-	q{CALL ext.roaring64_migrate_cancel('app.dated', 'months')},
+	q{CALL ext.roaring64_rollup('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at', dry_run => true)},
+	q{CALL ext.roaring64_rollup('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
+	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
+	q{DELETE FROM app.dated; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
+	q{CALL ext.roaring64_rollup_drop('app.months')},
+	q{CALL ext.roaring64_rollup('app.dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true)},
+	q{INSERT INTO app.dated VALUES (6, 6, '2031-01-02', true); UPDATE app.dated SET done = NOT done; SELECT * FROM app.day_sets_now},
+	q{CALL ext.roaring64_rollup_fold('app.day_sets')},
+	q{SELECT * FROM ext.roaring64_rollup_verify('app.day_sets'); SELECT * FROM ext.roaring64_facets('app.day_sets', 'all', '{6}')},
+	q{CALL ext.roaring64_rollup_drop('app.day_sets')},
 
 	# nothing of the type itself looks for names
 	q{CREATE TABLE app.s (k int, s ext.roaring64); INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint

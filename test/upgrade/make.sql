@@ -2,7 +2,7 @@
 -- What is taken through pg_upgrade
 --
 -- Sets of all shapes, stored in all ways, with indexes of all kinds; dedup sets,
--- delayed messages and migrations in their states.
+-- delayed messages and rollups in their states.
 --
 \set ON_ERROR_STOP 1
 CREATE EXTENSION roaring64;
@@ -62,14 +62,14 @@ INSERT INTO inbox SELECT 'mail', i FROM generate_series(1, 50) i;
 SELECT roaring64_delay_create('later', '4 s');
 SELECT count(roaring64_delay_add('later', i % 5, i, to_timestamp(1000 + i / 10.0))) FROM generate_series(1::bigint, 1000) i;
 
--- migrations: one finished, one in step with its source
+-- rollups: one detached, one that follows its source
 CREATE TABLE finished (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));
 INSERT INTO finished SELECT i % 10, i, i % 3 = 0 FROM generate_series(1, 2000) i;
 CREATE TABLE followed (LIKE finished INCLUDING ALL);
 INSERT INTO followed SELECT * FROM finished;
-CALL roaring64_migrate('finished', 'finished_sets', '{who}', 'id', '{"all": true, "done": "done"}');
-CALL roaring64_migrate_finish('finished_sets');
-CALL roaring64_migrate('followed', 'followed_sets', '{who}', 'id', '{"all": true, "done": "done"}');
+CALL roaring64_rollup('finished', 'finished_sets', '{who}', 'id', '{"all": true, "done": "done"}');
+CALL roaring64_rollup_detach('finished_sets');
+CALL roaring64_rollup('followed', 'followed_sets', '{who}', 'id', '{"all": true, "done": "done"}');
 
 CREATE TABLE uses (n int);
 INSERT INTO uses VALUES (0);

@@ -55,8 +55,8 @@ SELECT 'dedup', 'forever', count(*), bool_and(roaring64_dedup_seen('forever', 'k
 SELECT 'dedup', 'too old', roaring64_dedup_seen('latest', 'bulk', 1::bigint) IS NULL;
 SELECT 'delay', roaring64_delay_count('later'), roaring64_delay_next_due('later'),
 	(SELECT md5(string_agg(l::text, ',' ORDER BY bucket, ledger)) FROM later l);
-SELECT 'migrated', md5(string_agg(f::text, ',' ORDER BY who)) FROM finished_sets AS f;
-SELECT 'migrated', 'followed', count(*), count(*) FILTER (WHERE done), sum(id) FROM followed;
-SELECT 'in step', count(*) FROM roaring64_migrate_verify('followed_sets');
+SELECT 'rollup', md5(string_agg(f::text, ',' ORDER BY who)) FROM finished_sets AS f;
+SELECT 'rollup', 'followed', count(*), count(*) FILTER (WHERE done), sum(id) FROM followed;
+SELECT 'follows', count(*) FROM roaring64_rollup_verify('followed_sets');
 SELECT 'setting', current_setting('roaring64.output_format');
 SELECT 'uses', * FROM uses;

@@ -26,11 +26,11 @@ BEGIN
 	ASSERT (SELECT count(*) = 10 FROM roaring64_delay_take('later', 'infinity', 10));
 	ASSERT roaring64_delay_add('later', 9, base, to_timestamp(5000));
 
-	-- migrations
+	-- rollups
 	UPDATE finished_sets SET "all" = "all" | base WHERE who = 1;
 	INSERT INTO followed VALUES (1, base, true);
 	UPDATE followed SET done = NOT done WHERE id < 100;
-	ASSERT (SELECT count(*) = 0 FROM roaring64_migrate_verify('followed_sets'));
+	ASSERT (SELECT count(*) = 0 FROM roaring64_rollup_verify('followed_sets'));
 
 	-- sets and their indexes
 	UPDATE sets SET s = s | base WHERE k IN (3, 12, 45, 70);

@@ -1,25 +1,25 @@
 --
--- What prevents a migration, and what it would lose: everything at once, each
--- with a remedy.  Before it is known that the caller owns the table, nothing is
--- locked and nothing is done to it.
+-- What prevents a rollup, and what its owner should know: everything at once,
+-- each with a remedy.  Before it is known that the caller owns the table,
+-- nothing is locked and nothing is done to it.  Of what the caller gives nothing
+-- is executed.  The arguments but for the sets are one jsonb.
 --
 
-CREATE FUNCTION roaring64_migrate_check(source regclass, target name,
-										key_columns name[], id_column name,
-										sets json,
-										period_column name DEFAULT NULL,
-										period text DEFAULT NULL,
-										path text DEFAULT current_setting('search_path'))
+CREATE FUNCTION _roaring64_rollup_check(source regclass, target name,
+										options jsonb, sets json, path text)
 RETURNS TABLE (refused boolean, reason text, remedy text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ext name := (SELECT nspname FROM pg_extension
-				 JOIN pg_namespace AS n ON n.oid = extnamespace
-				 WHERE extname = 'roaring64');
 	c pg_class;
 	members oid[];
+	key_columns name[] := ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'));
+	id_column name := options->>'id_column';
+	period_column name := options->>'period_column';
+	period text := options->>'period';
+	deletes text := options->>'deletes';
+	follows boolean := deletes = 'follow';
 	plain name[] := key_columns || id_column;
 	named name[];
 	used name[];
@@ -31,7 +31,9 @@ DECLARE
 	condition_columns name[];
 	distributed boolean;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', ext), true);
+	IF source IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'a rollup needs a source';
+	END IF;
 	SELECT * INTO STRICT c FROM pg_class WHERE oid = source;
 	IF NOT pg_has_role(c.relowner, 'USAGE') THEN
 		RAISE insufficient_privilege USING
@@ -47,15 +49,13 @@ BEGIN
 	RETURN QUERY SELECT true, v.reason, v.remedy
 	FROM (VALUES
 		(c.relkind NOT IN ('r', 'p'), 'it is not a table',
-		 'Migrate the table that the rows are in.'),
-		(c.relnamespace = 'pg_catalog'::regnamespace, 'it is a system table',
-		 'Migrate a table of your own.'),
+		 'Name the table that the rows are in.'),
 		(c.relpersistence = 't', 'it is a temporary table',
-		 'Migrate an ordinary table.'),
+		 'Name an ordinary table.'),
 		(c.relpersistence = 'u', 'it is unlogged: after a crash it would be empty, but the sets would not',
 		 format('ALTER TABLE %s SET LOGGED.', source)),
 		(c.relispartition, 'it is a partition',
-		 format('Migrate the whole table, %s.', pg_partition_root(source))),
+		 format('Name the whole table, %s.', pg_partition_root(source))),
 		(NOT c.relispartition AND c.relkind = 'r' AND EXISTS (
 			SELECT FROM pg_inherits WHERE source IN (inhrelid, inhparent)),
 		 'it has parents or children by inheritance',
@@ -68,7 +68,7 @@ BEGIN
 	RETURN QUERY SELECT true,
 		format('partition %s is %s', p.oid::regclass,
 			   CASE p.relkind WHEN 'f' THEN 'a foreign table' ELSE 'unlogged' END),
-		CASE p.relkind WHEN 'f' THEN 'Detach it, or migrate on the server where its rows are.'
+		CASE p.relkind WHEN 'f' THEN 'Detach it, or make the rollup on the server where its rows are.'
 			ELSE format('ALTER TABLE %s SET LOGGED.', p.oid::regclass) END
 	FROM pg_class AS p
 	WHERE p.oid = ANY (members) AND p.oid <> source
@@ -77,26 +77,39 @@ BEGIN
 		EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition
 				 WHERE logicalrelid::oid = ANY ($1))' INTO distributed USING members;
 		RETURN QUERY SELECT true, 'it is distributed by Citus, which does not fire the triggers',
-			'Fill the sets with INSERT ... SELECT roaring64_agg(...) ... GROUP BY while nobody writes to the table.'
+			'Fill the sets with INSERT ... SELECT ... GROUP BY ... ON CONFLICT (key) DO UPDATE SET s = t.s | excluded.s.'
 		WHERE distributed;
 	END IF;
 	RETURN QUERY SELECT true, 'a subscription writes to it, and triggers do not fire for that',
-		'Migrate on the publisher, and publish the target.'
+		'Make the rollup on the publisher, and publish the target.'
 	WHERE EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = ANY (members));
+
+	RETURN QUERY SELECT true, 'its policies hold for its owner too, so the sets might not get all rows',
+		format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY.', source)
+	WHERE c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (
+		SELECT FROM pg_roles WHERE oid = c.relowner AND (rolsuper OR rolbypassrls));
+	RETURN QUERY SELECT false, format('partition %s has its columns in another order than %s', m.oid, source),
+		'Write to it through the whole table. What names the partition is refused.'
+	FROM (SELECT unnest(members)::regclass) AS m (oid)
+	WHERE @extschema@._roaring64_rollup_columns(m.oid) <> @extschema@._roaring64_rollup_columns(source);
 
 	--
 	-- Its columns
 	--
 	RETURN QUERY SELECT true, v.reason, v.remedy
 	FROM (VALUES
-		(coalesce(cardinality(key_columns), 0) = 0, 'there are no key columns',
+		(cardinality(key_columns) = 0, 'there are no key columns',
 		 'Name them: key_columns => ''{user_id}''.'),
 		(id_column IS NULL, 'there is no id column',
 		 'Name it: id_column => ''message_id''.'),
 		(period_column IS NULL AND period IS NOT NULL, 'there is a period but no period column',
 		 'Name it: period_column => ''created_at''.'),
 		(period NOT IN ('day', 'week', 'month', 'quarter', 'year'), format('unknown period %L', period),
-		 'Use day, week, month, quarter or year.'))
+		 'Use day, week, month, quarter or year.'),
+		(deletes NOT IN ('follow', 'refuse', 'keep'), format('deletes cannot be %L', deletes),
+		 'Use follow, refuse or keep.'),
+		(follows AND (options->>'deferred')::boolean, 'what goes cannot be followed if it is deferred',
+		 'Use deletes => refuse or keep, or do not defer.'))
 		AS v (holds, reason, remedy)
 	WHERE v.holds;
 	named := array_remove(plain || period_column, NULL);
@@ -111,11 +124,12 @@ BEGIN
 	WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = n
 					  AND attnum > 0 AND NOT attisdropped);
 	sound := NOT FOUND AND cardinality(key_columns) > 0 AND id_column IS NOT NULL;
-	RETURN QUERY SELECT true, format('column %I may be null', a.attname),
+	RETURN QUERY SELECT true, format('column %I may be null, and a unique index of PostgreSQL 14 takes nulls as different', a.attname),
 		format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL, after handling the rows that have nulls.',
 			   source, a.attname)
 	FROM pg_attribute AS a
-	WHERE a.attrelid = source AND a.attname = ANY (named) AND NOT a.attnotnull AND a.attnum > 0;
+	WHERE a.attrelid = source AND a.attname = ANY (key_columns || period_column) AND NOT a.attnotnull
+		AND a.attnum > 0 AND current_setting('server_version_num')::integer < 150000;
 	RETURN QUERY SELECT true, format('column %I is of type %s', a.attname, format_type(a.atttypid, a.atttypmod)),
 		'Ids must be smallint, integer or bigint. For another type, create a table that assigns a number to each value.'
 	FROM pg_attribute AS a
@@ -132,27 +146,23 @@ BEGIN
 	WHERE a.attrelid = source AND a.attname = ANY (named) AND a.attgenerated = 'v';
 	IF sound THEN
 		BEGIN
-			EXECUTE format('CREATE TEMPORARY TABLE roaring64_probe AS SELECT %s FROM %s WITH NO DATA',
-						   roaring64_migrate_list('%2$I', key_columns), source);
-			EXECUTE format('ALTER TABLE pg_temp.roaring64_probe ADD PRIMARY KEY (%s)',
-						   roaring64_migrate_list('%2$I', key_columns));
-			DROP TABLE pg_temp.roaring64_probe;
+			EXECUTE format('CREATE TEMPORARY TABLE _roaring64_probe AS SELECT %s FROM %s WITH NO DATA',
+						   @extschema@._roaring64_rollup_list('%2$I', key_columns), source);
+			EXECUTE format('CREATE UNIQUE INDEX ON pg_temp._roaring64_probe (%s)',
+						   @extschema@._roaring64_rollup_list('%2$I', key_columns));
+			DROP TABLE pg_temp._roaring64_probe;
 		EXCEPTION WHEN OTHERS THEN
 			RETURN QUERY SELECT true, format('the key columns cannot be a primary key: %s', SQLERRM),
 				'Choose columns of types with a btree operator class.';
 		END;
-		-- how the rows of an id are found
+		-- to follow what goes, the rows of an id are looked up
 		RETURN QUERY SELECT true, 'no index finds the rows of a key and an id',
-			format('CREATE UNIQUE INDEX CONCURRENTLY ON %s (%s).', source,
-				   roaring64_migrate_list('%2$I', plain))
-		WHERE NOT EXISTS (
+			format('CREATE INDEX %sON %s (%s), or use deletes => refuse or keep, for which none is needed.',
+				   CASE c.relkind WHEN 'r' THEN 'CONCURRENTLY ' END, source,
+				   @extschema@._roaring64_rollup_list('%2$I', plain))
+		WHERE follows AND NOT EXISTS (
 			SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
 			WHERE indrelid = source AND indisvalid AND indpred IS NULL AND attname = ANY (plain));
-		RETURN QUERY SELECT false,
-			format('several rows may have the same %s, because no unique index prevents it; a set contains each id once',
-				   roaring64_migrate_list('%2$I', plain)),
-			'An id is removed from a set with the last of its rows. Each deletion looks for other rows.'
-		WHERE NOT roaring64_migrate_is_unique(source, plain);
 	END IF;
 
 	--
@@ -179,7 +189,7 @@ BEGIN
 			BEGIN
 				text_condition := set_condition #>> '{}';
 				SELECT expression, columns INTO text_condition, condition_columns
-				FROM roaring64_migrate_condition(source, id_column, text_condition, path);
+				FROM @extschema@._roaring64_rollup_condition(source, id_column, text_condition, path);
 				complete := complete OR text_condition = 'true';
 				used := used || condition_columns;
 			EXCEPTION WHEN OTHERS THEN
@@ -195,29 +205,29 @@ BEGIN
 	--
 	RETURN QUERY SELECT true, format('%s already exists', pg_describe_object(v.class, v.oid, 0)),
 		'Choose another name for the target, or drop or rename it.'
-	FROM unnest(ARRAY['', '_migration', '_tables', '_parts', '_keys', '_follow']) AS suffix,
-		LATERAL roaring64_migrate_name(target, suffix) AS n,
+	FROM unnest(ARRAY['', '_rollup', '_rows', '_tables', '_parts', '_keys', '_pending', '_now', '_facts', '_follow']) AS suffix,
+		LATERAL @extschema@._roaring64_rollup_name(target, suffix) AS n,
 		LATERAL (SELECT 'pg_class'::regclass, oid FROM pg_class
-				 WHERE relnamespace = c.relnamespace AND relname = n AND suffix <> '_follow'
+				 WHERE relnamespace = c.relnamespace AND relname = n AND suffix NOT IN ('_follow', '_facts')
 				 UNION ALL
 				 SELECT 'pg_type'::regclass, oid FROM pg_type
-				 WHERE typnamespace = c.relnamespace AND typname = n AND suffix <> '_follow'
+				 WHERE typnamespace = c.relnamespace AND typname = n AND suffix NOT IN ('_follow', '_facts')
 					 AND typrelid = 0 AND typcategory <> 'A'
 				 UNION ALL
 				 SELECT 'pg_proc'::regclass, oid FROM pg_proc
-				 WHERE pronamespace = c.relnamespace AND proname = n AND suffix = '_follow'
-					 AND pronargs = 0) AS v (class, oid);
+				 WHERE pronamespace = c.relnamespace AND proname = n
+					 AND suffix IN ('_follow', '_facts')) AS v (class, oid);
 	RETURN QUERY SELECT true, 'the target has no name', 'Give it one.'
 	WHERE coalesce(target, '') = '';
 	RETURN QUERY SELECT true,
 		format('its owner %I lacks the privilege to %s', pg_get_userbyid(c.relowner), v.what),
 		format('GRANT %s TO %I.', v.granted, pg_get_userbyid(c.relowner))
-	FROM (VALUES
+	FROM pg_extension AS x, LATERAL (VALUES
 		(has_schema_privilege(c.relowner, c.relnamespace, 'CREATE'), 'create in its schema',
 		 format('CREATE ON SCHEMA %s', c.relnamespace::regnamespace)),
-		(has_schema_privilege(c.relowner, ext::text, 'USAGE'), 'use the schema of the extension',
-		 format('USAGE ON SCHEMA %I', ext))) AS v (held, what, granted)
-	WHERE NOT v.held;
+		(has_schema_privilege(c.relowner, x.extnamespace, 'USAGE'), 'use the schema of the extension',
+		 format('USAGE ON SCHEMA %s', x.extnamespace::regnamespace))) AS v (held, what, granted)
+	WHERE x.extname = 'roaring64' AND NOT v.held;
 
 	--
 	-- Notes, which prevent nothing
@@ -269,5 +279,40 @@ BEGIN
 	HAVING count(*) > 0;
 END
 $$;
-COMMENT ON FUNCTION roaring64_migrate_check(regclass, name, name[], name, json, name, text, text) IS
-'what prevents a migration, and what it would lose';
+COMMENT ON FUNCTION _roaring64_rollup_check(regclass, name, jsonb, json, text) IS
+'what prevents a rollup, and what its owner should know';
+
+-- Reports it: what prevents it as one error, or as a warning in a dry run, and
+-- the rest as a notice.
+CREATE FUNCTION _roaring64_rollup_tell(source regclass, target name,
+									   options jsonb, sets json, path text,
+									   dry_run boolean)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	refused text;
+	noted text;
+BEGIN
+	SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE c.refused),
+		string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE NOT c.refused)
+	INTO refused, noted
+	FROM @extschema@._roaring64_rollup_check(source, target, options, sets, path) AS c;
+	IF noted IS NOT NULL THEN
+		RAISE NOTICE USING
+			MESSAGE = format('notes on the rollup of %s', source), DETAIL = noted;
+	END IF;
+	IF refused IS NULL THEN
+		IF dry_run THEN
+			RAISE NOTICE 'a rollup of % can be made', source;
+		END IF;
+	ELSIF dry_run THEN
+		RAISE WARNING USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
+	ELSE
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_tell(regclass, name, jsonb, json, text, boolean) IS
+'reports what prevents a rollup, and what its owner should know';

@@ -1,11 +1,13 @@
-# 026_migrate_kill.pl
-#	  Migrations that are killed, cancelled and kept waiting, under writers.
+# 026_rollup_kill.pl
+#	  Rollups that are killed, cancelled and kept waiting while they are made,
+#	  under writers.
 #
 # Five writers change two tables, one of them partitioned in such a way that
 # one fact may have several rows, at three isolation levels: upserts, MERGE,
 # rows that move to other keys and partitions, savepoints taken back, writes to
-# partitions by their own names, TRUNCATE.  Both are migrated meanwhile; at no
-# particular moment the migration's backend is killed with kill -9, cancelled,
+# partitions by their own names, rows that a trigger changes, statements within
+# statements.  Rollups of both are made meanwhile; at no particular moment the
+# backend that makes one is killed with kill -9, cancelled,
 # or terminated, or finds a lock that it does not get.  Then it is called again,
 # and when it is in step, plain SQL over the rows must give the same sets.
 #
@@ -26,9 +28,9 @@ my $seed = $ENV{ROARING64_TEST_SEED} // int(time);
 note "ROARING64_TEST_SEED=$seed";
 srand $seed;
 
-my $node = PostgreSQL::Test::Cluster->new('migrate');
+my $node = PostgreSQL::Test::Cluster->new('rollup');
 $node->init;
-# A writer finds a deadlock after the migration has given up waiting.
+# A writer finds a deadlock after the rollup has given up waiting.
 $node->append_conf('postgresql.conf', "restart_after_crash = on\ndeadlock_timeout = 300ms\n");
 $node->start;
 
@@ -45,6 +47,14 @@ $node->safe_psql(
 	CREATE TABLE events_3 PARTITION OF events FOR VALUES FROM (20) TO (30) PARTITION BY RANGE (at);
 	CREATE TABLE events_3a PARTITION OF events_3 DEFAULT;
 
+	CREATE FUNCTION flip() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		UPDATE facts SET mark = NOT mark, note = NULL WHERE key = NEW.key AND id = NEW.id;
+		DELETE FROM facts WHERE key = NEW.key AND id = NEW.id + 1 AND NEW.id % 3 = 0;
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER flip AFTER INSERT OR UPDATE ON facts FOR EACH ROW WHEN (NEW.note = 'flip') EXECUTE FUNCTION flip();
+
 	CREATE PROCEDURE fill() LANGUAGE sql AS $$
 		INSERT INTO facts SELECT k, i, (k + i) % 2 = 0, 'x' FROM generate_series(1, 2000) AS i, generate_series(1, 30) AS k
 			ON CONFLICT DO NOTHING;
@@ -59,7 +69,7 @@ $node->safe_psql(
 		i int := 1 + floor(random() * 2100);
 		here int := floor(random() * 30);
 	BEGIN
-		CASE floor(random() * 17)
+		CASE floor(random() * 20)
 		WHEN 0 THEN INSERT INTO facts VALUES (k, i, true) ON CONFLICT (key, id) DO UPDATE SET mark = NOT facts.mark;
 		WHEN 1 THEN INSERT INTO facts SELECT k, j, j % 2 = 0 FROM generate_series(i, i + 30) AS j ON CONFLICT DO NOTHING;
 		WHEN 2 THEN UPDATE facts SET mark = NOT mark WHERE key = k AND id BETWEEN i AND i + 10;
@@ -88,18 +98,24 @@ $node->safe_psql(
 		WHEN 13 THEN DELETE FROM events_1 WHERE key = k::text AND id % 7 = here % 7;
 		WHEN 14 THEN DELETE FROM events_3 WHERE key = k::text AND id BETWEEN i % 1100 AND i % 1100 + 20;
 		WHEN 15 THEN UPDATE events_2 SET mark = NOT mark WHERE key = k::text AND id BETWEEN i % 1100 AND i % 1100 + 9;
+		WHEN 16 THEN
+			WITH d AS (DELETE FROM facts WHERE key = k AND id BETWEEN i AND i + 4 RETURNING *)
+			INSERT INTO facts SELECT CASE WHEN id % 2 = 0 THEN other ELSE key END, id + id % 3, mark FROM d ON CONFLICT DO NOTHING;
+		WHEN 17 THEN INSERT INTO facts SELECT k, j, j % 2 = 0, 'flip' FROM generate_series(i, i + 5) AS j
+			ON CONFLICT (key, id) DO UPDATE SET note = 'flip';
+		WHEN 18 THEN UPDATE facts SET note = 'flip', id = id + 3000 WHERE key = k AND id BETWEEN i AND i + 3;
 		ELSE
 			IF random() < 0.03 THEN
 				CASE here % 4
-				WHEN 0 THEN TRUNCATE facts;
-				WHEN 1 THEN TRUNCATE events_2;
+				WHEN 0 THEN DELETE FROM facts;
+				WHEN 1 THEN DELETE FROM events_2;
 				WHEN 2 THEN TRUNCATE events;
 				ELSE DELETE FROM parent WHERE key = k; INSERT INTO parent VALUES (k);
 				END CASE;
 				CALL fill();
 			END IF;
 		END CASE;
-	EXCEPTION WHEN serialization_failure OR deadlock_detected OR unique_violation OR foreign_key_violation OR feature_not_supported THEN
+	EXCEPTION WHEN serialization_failure OR deadlock_detected OR unique_violation OR foreign_key_violation OR object_not_in_prerequisite_state THEN
 		NULL;
 	END
 	$$;
@@ -116,7 +132,7 @@ my $script = "\\set two random(1, 2)\n" . join '', map {
 $script .= "\\endif\n";
 append_to_file("$dir/change.sql", $script);
 
-# Asks again if the query met a writer's TRUNCATE and was ended for the deadlock.
+# Asks again if the query met a writer and was ended for the deadlock.
 sub value
 {
 	my ($query) = @_;
@@ -147,9 +163,9 @@ sub start_program
 	return IPC::Run::start(\@command, '<', '/dev/null', '>', "$dir/$name.out", '2>', "$dir/$name.err");
 }
 
-my %migrate = (
-	sets => q{CALL roaring64_migrate('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 4000)},
-	lists => q{CALL roaring64_migrate('events', 'lists', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 2000)});
+my %rollup = (
+	sets => q{CALL roaring64_rollup('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 4000)},
+	lists => q{CALL roaring64_rollup('events', 'lists', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 2000)});
 my %source = (sets => 'facts', lists => 'events');
 
 # How many keys have other sets than plain SQL gives, in one snapshot.
@@ -164,10 +180,10 @@ sub differences
 }
 
 # A writer that goes from a partition to the whole table, in turn with the
-# beginning and the end of a migration, which lock the table and then partitions.
-for my $call ($migrate{lists}, q{CALL roaring64_migrate_finish('lists')}, $migrate{lists}, q{CALL roaring64_migrate_cancel('events', 'lists')})
+# beginning and the end of a rollup, which lock the table and then partitions.
+for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{lists}, q{CALL roaring64_rollup_drop('lists')})
 {
-	value('DROP TABLE lists') if $call =~ /migrate\(/ && value(q{SELECT to_regclass('lists')}) ne '';
+	value('DROP TABLE lists') if $call =~ /rollup\(/ && value(q{SELECT to_regclass('lists')}) ne '';
 	my $writer = start_program('crossing', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
 		map { ('-c', $_) } q{BEGIN; UPDATE events_2 SET mark = mark WHERE key = '1'}, 'SELECT pg_sleep(0.4)',
 		q{UPDATE events SET mark = mark WHERE key = '1'}, 'COMMIT');
@@ -177,23 +193,23 @@ for my $call ($migrate{lists}, q{CALL roaring64_migrate_finish('lists')}, $migra
 	works($writer->result, '', slurp_file("$dir/crossing.err"), 'crossing writer: goes on');
 }
 
-# Who reads the target for long does not make writers wait behind a cancel.
+# Who reads the target for long does not make writers wait behind a drop.
 {
-	value($migrate{lists});
+	value($rollup{lists});
 	my $reader = start_program('reader', 'psql', '-X', '-d', $node->connstr('postgres'),
 		'-c', 'BEGIN; SELECT count(*) FROM lists; SELECT pg_sleep(300)');
 	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass});
 	my $cancel = start_program('cancel', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
-		'-c', q{CALL roaring64_migrate_cancel('events', 'lists')});
+		'-c', q{CALL roaring64_rollup_drop('lists')});
 	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass AND NOT granted});
 	works($node->psql('postgres', q{SET statement_timeout = '60s'; UPDATE events SET mark = mark WHERE key = '1'}),
-		'a writer goes on while cancel waits for a reader');
+		'a writer goes on while drop waits for a reader');
 	value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'pg_sleep.300'  AND pid <> pg_backend_pid()});
 	$_->finish for $reader, $cancel;
-	works($cancel->result, '', slurp_file("$dir/cancel.err"), 'and cancel gets what it waits for');
+	works($cancel->result, '', slurp_file("$dir/cancel.err"), 'and drop gets what it waits for');
 }
 
-# How long who changes rows has waited so far for a migration, in ms, again and
+# How long who changes rows has waited so far for a rollup, in ms, again and
 # again.  TRUNCATE waits for a whole step and is left out.
 append_to_file("$dir/watch.sql", q{
 	SELECT round(1000 * max(extract(epoch FROM clock_timestamp() - l.waitstart)))
@@ -214,7 +230,7 @@ my %states;
 for my $n (0 .. $kills - 1)
 {
 	my $way = $ways[ $n % @ways ];
-	my $target = $n % 3 == 2 || $way eq 'lock' ? 'sets' : (keys %migrate)[ rand 2 ];
+	my $target = $n % 3 == 2 || $way eq 'lock' ? 'sets' : (keys %rollup)[ rand 2 ];
 	my $writers = start_program('writers', 'pgbench', '-n', '-c', '5', '-j', '2', '-T', '600', '-l', "--log-prefix=$dir/latency$n",
 		'--random-seed', $seed + $n, '-f', "$dir/change.sql", '-d', $node->connstr('postgres'));
 	usleep 200_000;
@@ -223,18 +239,18 @@ for my $n (0 .. $kills - 1)
 	my $holder;
 	if ($way eq 'lock')
 	{
-		# a writer that goes on and on, and a migration that does not wait
+		# a writer that goes on and on, and a rollup that does not wait
 		$holder = start_program('holder', 'psql', '-X', '-d', $node->connstr('postgres'), '-c',
 			'BEGIN; UPDATE facts SET mark = mark WHERE key = 1 AND id < 3; SELECT pg_sleep(2.5); COMMIT');
 		usleep 200_000;
 	}
 	my $call = start_program('call', 'psql', '-X', '-d', $node->connstr('postgres'),
 		$way eq 'lock' && $n % 8 < 4 ? ('-c', "SET lock_timeout = '200ms'") : (),
-		'-c', "SET application_name = 'copier'", '-c', $migrate{$target});
+		'-c', "SET application_name = 'copier'", '-c', $rollup{$target});
 	usleep 20_000 + rand 1_500_000;
 	$states{ value(qq{SELECT coalesce((xpath('//state/text()',
-		query_to_xml('SELECT state FROM ${target}_migration', true, true, '')))[1]::text, 'none')
-		WHERE to_regclass('${target}_migration') IS NOT NULL}) || 'none' }++;
+		query_to_xml('SELECT state FROM ${target}_rollup', true, true, '')))[1]::text, 'none')
+		WHERE to_regclass('${target}_rollup') IS NOT NULL}) || 'none' }++;
 	my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'copier'});
 	my $log = -s $node->logfile;
 	# it may have ended meanwhile
@@ -257,16 +273,16 @@ for my $n (0 .. $kills - 1)
 
 	# once more, both of them, to the end
 	push @watches, start_watch("watch$n-again");
-	for my $t (sort keys %migrate)
+	for my $t (sort keys %rollup)
 	{
-		works($node->psql('postgres', "SET application_name = 'copier'; $migrate{$t}"), "$n, $way: $t is in step");
+		works($node->psql('postgres', "SET application_name = 'copier'; $rollup{$t}"), "$n, $way: $t is in step");
 		is(differences($t), 0, "$n, $way: $t is what SQL makes of the rows") for 1 .. 3;
-		is(value("SELECT count(*) FROM roaring64_migrate_verify('$t')"), 0, "$n, $way: so does verify say of $t");
+		is(value("SELECT count(*) FROM roaring64_rollup_verify('$t')"), 0, "$n, $way: so does verify say of $t");
 	}
 	is($writers->pumpable ? 'on' : 'off', 'on', "$n, $way: the writers go on");
 	$_->kill_kill(grace => 1) for $writers, @watches;
-	is(differences($_), 0, "$n, $way: $_ still is") for sort keys %migrate;
-	value("CALL roaring64_migrate_cancel('$source{$_}', '$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
+	is(differences($_), 0, "$n, $way: $_ still is") for sort keys %rollup;
+	value("CALL roaring64_rollup_drop('$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
 	for my $file (glob "$dir/watch$n.out $dir/watch$n-again.out")
 	{
 		for (split /\n/, slurp_file($file))
@@ -284,7 +300,7 @@ for my $n (0 .. $kills - 1)
 		}
 	}
 }
-diag(sprintf '%d interruptions, in state %s; a writer waited for a migration for %d ms, and its transaction took %.1f s, at most',
+diag(sprintf '%d interruptions, in state %s; a writer waited for a rollup for %d ms, and its transaction took %.1f s, at most',
 	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $waited, $worst / 1e6);
 
 # Half a second is what it is to be; more is for machines that are busy.

@@ -1,12 +1,12 @@
 --
--- Migrations of tables as applications have them.  Whatever the table, the sets
--- must be what plain SQL makes of its rows, when they are in step and after
--- changes; or it is refused, with all reasons at once.
+-- Rollups of tables as applications have them.  Whatever the table, the sets
+-- must be what plain SQL makes of its rows, when they follow and after changes;
+-- or it is refused, with all reasons at once.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
-CREATE SCHEMA migrate;
-SET search_path = migrate, public;
+CREATE SCHEMA rollup;
+SET search_path = rollup, public;
 \set SHOW_CONTEXT never
 SET timezone = 'Asia/Tokyo';
 
@@ -17,9 +17,15 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT count(*) FROM ((%1$s EXCEPT %2$s) UNION ALL (%2$s EXCEPT %1$s)) AS d', rows_query, target_query)
 		INTO differ;
-	SELECT count(*) INTO verify FROM roaring64_migrate_verify(target);
+	SELECT count(*) INTO verify FROM roaring64_rollup_verify(target);
 	RETURN NEXT;
 END $$;
+
+-- What a rollup is refused for and what its owner is told, as rows
+CREATE FUNCTION checked(source regclass, target name, key_columns name[], id_column name, sets json) RETURNS TABLE (refused boolean, reason text, remedy text)
+LANGUAGE sql AS $$
+	SELECT * FROM public._roaring64_rollup_check(source, target, public._roaring64_rollup_options(
+		jsonb_build_object('key_columns', key_columns, 'id_column', id_column)), sets, current_setting('search_path')) $$;
 
 -- 1. Django: an id of its own, a unique constraint, a timestamp
 CREATE TABLE "notifications_delivery" (
@@ -28,7 +34,7 @@ CREATE TABLE "notifications_delivery" (
 	CONSTRAINT "notifications_delivery_user_id_message_id_uniq" UNIQUE ("user_id", "message_id"));
 INSERT INTO notifications_delivery (user_id, message_id, is_read)
 SELECT u, m, m % 3 = 0 FROM generate_series(1, 20) u, generate_series(1, 100) m WHERE (u + m) % 4 > 0;
-CALL roaring64_migrate('notifications_delivery', 'deliveries', '{user_id}', 'message_id', '{"pushed": true, "read": "is_read"}', batch_rows => 300);
+CALL roaring64_rollup('notifications_delivery', 'deliveries', '{user_id}', 'message_id', '{"pushed": true, "read": "is_read"}', batch_rows => 300);
 UPDATE notifications_delivery SET is_read = true WHERE message_id < 9;
 DELETE FROM notifications_delivery WHERE user_id = 3;
 INSERT INTO notifications_delivery (user_id, message_id, is_read) VALUES (3, -7, false), (1, 5000, true)
@@ -41,7 +47,7 @@ CREATE TABLE "readings" ("id" bigserial PRIMARY KEY, "reader_id" bigint NOT NULL
 	"read_at" timestamp(6), "created_at" timestamp(6) NOT NULL DEFAULT '2026-01-01', "updated_at" timestamp(6) NOT NULL DEFAULT '2026-01-01');
 CREATE UNIQUE INDEX "index_readings_on_reader_id_and_article_id" ON "readings" ("reader_id", "article_id");
 INSERT INTO readings (reader_id, article_id, read_at) SELECT i % 7, i, CASE WHEN i % 5 = 0 THEN '2026-01-02'::timestamp END FROM generate_series(1, 500) i;
-CALL roaring64_migrate('readings', 'read_sets', '{reader_id}', 'article_id', '{"given": true, "read": "readings.read_at IS NOT NULL"}');
+CALL roaring64_rollup('readings', 'read_sets', '{reader_id}', 'article_id', '{"given": true, "read": "readings.read_at IS NOT NULL"}');
 UPDATE readings SET read_at = now() WHERE article_id % 11 = 0;
 UPDATE readings SET updated_at = now(), reader_id = reader_id + 1 WHERE article_id % 13 = 0;
 SELECT * FROM wrong('SELECT reader_id, array_agg(article_id ORDER BY article_id), array_agg(article_id ORDER BY article_id) FILTER (WHERE read_at IS NOT NULL) FROM readings GROUP BY 1',
@@ -56,7 +62,7 @@ CREATE TABLE account_roles (account_id bigint NOT NULL, roles_id bigint NOT NULL
 	CONSTRAINT fk1 FOREIGN KEY (account_id) REFERENCES account ON DELETE CASCADE ON UPDATE CASCADE,
 	CONSTRAINT fk2 FOREIGN KEY (roles_id) REFERENCES role);
 INSERT INTO account_roles SELECT a, r FROM generate_series(1, 30) a, generate_series(1, 12) r WHERE a % r = 0;
-CALL roaring64_migrate('account_roles', 'roles_of', '{account_id}', 'roles_id', '{"roles": true}');
+CALL roaring64_rollup('account_roles', 'roles_of', '{account_id}', 'roles_id', '{"roles": true}');
 DELETE FROM account WHERE id % 6 = 0;
 UPDATE account SET id = id + 1000 WHERE id % 5 = 0;
 SELECT * FROM wrong('SELECT account_id, array_agg(roles_id ORDER BY roles_id) FROM account_roles GROUP BY 1',
@@ -67,27 +73,28 @@ CREATE TABLE events (user_id int NOT NULL, event_id bigint NOT NULL, at timestam
 CREATE TABLE events_2026_01 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 CREATE TABLE events_2026_02 PARTITION OF events FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
 INSERT INTO events SELECT i % 9, i % 300, '2026-01-01'::timestamptz + i * interval '1 hour', i % 4 = 0 FROM generate_series(1, 1400) i;
-CALL roaring64_migrate('events', 'event_sets', '{user_id}', 'event_id', '{"all": true, "done": "done"}', batch_rows => 100);
+CALL roaring64_rollup('events', 'event_sets', '{user_id}', 'event_id', '{"all": true, "done": "done"}', batch_rows => 100);
 DELETE FROM events_2026_01 WHERE event_id < 50;
 DELETE FROM events WHERE event_id BETWEEN 100 AND 120 AND at > '2026-02-10';
 INSERT INTO events_2026_02 VALUES (2, 77777, '2026-02-11', true);
 UPDATE events SET at = at - interval '1 month' WHERE at >= '2026-02-20';
 UPDATE events_2026_02 SET done = NOT done;
 TRUNCATE events_2026_02;
+DELETE FROM events_2026_02;
 CREATE TABLE events_2026_03 PARTITION OF events FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
 INSERT INTO events VALUES (3, 88888, '2026-03-02', false);
-CALL roaring64_migrate('events', 'event_sets');
+CALL roaring64_rollup('events', 'event_sets');
 INSERT INTO events_2026_03 VALUES (3, 88889, '2026-03-02', false);
 \set events_query 'SELECT user_id, array_agg(DISTINCT event_id ORDER BY event_id), array_agg(DISTINCT event_id ORDER BY event_id) FILTER (WHERE done) FROM events GROUP BY 1'
 \set events_target 'SELECT user_id, "all"::bigint[], nullif(done::bigint[], ''{}'') FROM event_sets WHERE NOT roaring64_is_empty("all")'
 SELECT * FROM wrong(:'events_query', :'events_target', 'event_sets');
-TRUNCATE events;
+DELETE FROM events;
 SELECT * FROM wrong(:'events_query', :'events_target', 'event_sets');
 
 -- 5. Soft deletes
 CREATE TABLE follows (follower int, followed int, deleted_at timestamptz, PRIMARY KEY (follower, followed));
 INSERT INTO follows SELECT a, b, CASE WHEN (a * b) % 5 = 0 THEN now() END FROM generate_series(1, 25) a, generate_series(1, 40) b;
-CALL roaring64_migrate('follows', 'followed_by', '{followed}', 'follower', '{"live": "deleted_at IS NULL"}');
+CALL roaring64_rollup('follows', 'followed_by', '{followed}', 'follower', '{"live": "deleted_at IS NULL"}');
 UPDATE follows SET deleted_at = now() WHERE follower < 4;
 UPDATE follows SET deleted_at = NULL WHERE follower > 20;
 SELECT * FROM wrong('SELECT followed, array_agg(follower::bigint ORDER BY follower) FROM follows WHERE deleted_at IS NULL GROUP BY 1',
@@ -97,7 +104,7 @@ SELECT * FROM wrong('SELECT followed, array_agg(follower::bigint ORDER BY follow
 CREATE TYPE status AS ENUM ('new', 'seen', 'done');
 CREATE TABLE jobs (queue text, id bigint GENERATED ALWAYS AS IDENTITY, status status NOT NULL DEFAULT 'new', note text, PRIMARY KEY (queue, id));
 INSERT INTO jobs (queue, status, note) SELECT 'q' || i % 4, (ARRAY['new', 'seen', 'done'])[i % 3 + 1]::status, i % 2 FROM generate_series(1, 300) i;
-CALL roaring64_migrate('jobs', 'job_sets', '{queue}', 'id', '{"new": "status = ''new''", "seen": "status >= ''seen''", "odd": "note LIKE ''1%''"}');
+CALL roaring64_rollup('jobs', 'job_sets', '{queue}', 'id', '{"new": "status = ''new''", "seen": "status >= ''seen''", "odd": "note LIKE ''1%''"}');
 UPDATE jobs SET status = 'done' WHERE id % 7 = 0;
 UPDATE jobs SET note = NULL WHERE id % 9 = 0;
 SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WHERE status = ''new''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE status >= ''seen''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE note LIKE ''1%''), ''{}'') FROM jobs GROUP BY 1',
@@ -106,7 +113,7 @@ SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WH
 -- 7. Keys of uuid and text, mixed case, quotes, braces, columns called ids, n, key
 CREATE TABLE "Mixed {Case}" (ids uuid, n text COLLATE "C", "key" int NOT NULL, "is""{Read}" boolean, PRIMARY KEY (ids, n, "key"));
 INSERT INTO "Mixed {Case}" SELECT md5((i % 5)::text)::uuid, chr(65 + i % 3), i, i % 2 = 0 FROM generate_series(1, 200) i;
-CALL roaring64_migrate('"Mixed {Case}"', 'Mixed Target', '{ids,n}', 'key', '{"a1": true, "r1": "is\"{Read}"}');
+CALL roaring64_rollup('"Mixed {Case}"', 'Mixed Target', '{ids,n}', 'key', '{"a1": true, "r1": "is\"{Read}"}');
 UPDATE "Mixed {Case}" SET "is""{Read}" = NULL WHERE "key" < 50;
 DELETE FROM "Mixed {Case}" WHERE "key" % 10 = 0;
 SELECT * FROM wrong('SELECT ids, n, array_agg("key"::bigint ORDER BY "key"), array_agg("key"::bigint ORDER BY "key") FILTER (WHERE "is""{Read}") FROM "Mixed {Case}" GROUP BY 1, 2',
@@ -116,16 +123,16 @@ SELECT * FROM wrong('SELECT ids, n, array_agg("key"::bigint ORDER BY "key"), arr
 CREATE TABLE a23456789012345678901234567890123456789012345678901234567890abc (k smallint, b23456789012345678901234567890123456789012345678901234567890abc smallint,
 	PRIMARY KEY (k, b23456789012345678901234567890123456789012345678901234567890abc));
 INSERT INTO a23456789012345678901234567890123456789012345678901234567890abc SELECT i % 3, i FROM generate_series(1, 30) i;
-CALL roaring64_migrate('a23456789012345678901234567890123456789012345678901234567890abc', 't23456789012345678901234567890123456789012345678901234567890abc',
+CALL roaring64_rollup('a23456789012345678901234567890123456789012345678901234567890abc', 't23456789012345678901234567890123456789012345678901234567890abc',
 	'{k}', 'b23456789012345678901234567890123456789012345678901234567890abc', '{"s23456789012345678901234567890123456789012345678901234567890abc": true}');
 DELETE FROM a23456789012345678901234567890123456789012345678901234567890abc WHERE k = 1;
-SELECT count(*) FROM roaring64_migrate_verify('t23456789012345678901234567890123456789012345678901234567890abc');
-CALL roaring64_migrate_finish('t23456789012345678901234567890123456789012345678901234567890abc');
+SELECT count(*) FROM roaring64_rollup_verify('t23456789012345678901234567890123456789012345678901234567890abc');
+CALL roaring64_rollup_detach('t23456789012345678901234567890123456789012345678901234567890abc');
 
 -- 9. A key and a period, in UTC for everybody
 CREATE TABLE visits (site int, page int, at timestamptz NOT NULL, paid boolean GENERATED ALWAYS AS (page % 2 = 0) STORED, PRIMARY KEY (site, page, at));
 INSERT INTO visits SELECT i % 3, i % 50, '2026-01-31 12:00+00'::timestamptz + i * interval '1 hour' FROM generate_series(1, 100) i;
-CALL roaring64_migrate('visits', 'visit_days', '{site}', 'page', '{"pages": true, "paid": "paid"}', period_column => 'at', period => 'day');
+CALL roaring64_rollup('visits', 'visit_days', '{site}', 'page', '{"pages": true, "paid": "paid"}', period_column => 'at', period => 'day');
 SET timezone = 'America/Los_Angeles';
 UPDATE visits SET at = at + interval '2 hours' WHERE page < 10;
 DELETE FROM visits WHERE page BETWEEN 20 AND 22 AND site = 1;
@@ -139,7 +146,7 @@ SELECT col_description('visit_days'::regclass, 2);
 CREATE TABLE clicks (who int NOT NULL, what int NOT NULL);
 CREATE INDEX ON clicks (who, what);
 INSERT INTO clicks SELECT i % 4, i % 60 FROM generate_series(1, 480) i;
-CALL roaring64_migrate('clicks', 'clicked', '{who}', 'what', '{"what": true}');
+CALL roaring64_rollup('clicks', 'clicked', '{who}', 'what', '{"what": true}');
 DELETE FROM clicks WHERE ctid IN (SELECT min(ctid) FROM clicks WHERE what < 30 GROUP BY who, what);
 DELETE FROM clicks WHERE what BETWEEN 10 AND 15;
 SELECT * FROM wrong('SELECT who, array_agg(DISTINCT what::bigint ORDER BY what::bigint) FROM clicks GROUP BY 1',
@@ -147,18 +154,18 @@ SELECT * FROM wrong('SELECT who, array_agg(DISTINCT what::bigint ORDER BY what::
 
 -- 11. Refused, with all that is wrong; nothing is left
 CREATE UNLOGGED TABLE bad (k int, id uuid, flag boolean, at timestamptz, other json);
-CREATE TABLE target_migration ();
+CREATE TABLE target_rollup ();
 \set VERBOSITY default
-CALL roaring64_migrate('bad', 'target', '{k,other,gone}', 'id',
+CALL roaring64_rollup('bad', 'target', '{k,other,gone}', 'id',
 	'{"flag": "flag AND gone", "k": true, "late": "at < now()", "many": "(SELECT count(*) > 1 FROM follows)", "n": 5}',
 	period_column => 'k', period => 'decade');
-CALL roaring64_migrate('bad', 'target', '{k,other}', 'id', '{"late": "at < now()", "many": "EXISTS (SELECT FROM follows)", "sum": "sum(k) > 1"}');
-SELECT count(*) FROM pg_class WHERE relname ~ '^target' AND relnamespace = 'migrate'::regnamespace;
-DROP TABLE target_migration;
+CALL roaring64_rollup('bad', 'target', '{k,other}', 'id', '{"late": "at < now()", "many": "EXISTS (SELECT FROM follows)", "sum": "sum(k) > 1"}');
+SELECT count(*) FROM pg_class WHERE relname ~ '^target' AND relnamespace = 'rollup'::regnamespace;
+DROP TABLE target_rollup;
 CREATE VIEW a_view AS SELECT * FROM follows;
-CALL roaring64_migrate('a_view', 'target', '{followed}', 'follower', '{"live": true}');
-CALL roaring64_migrate('events_2026_01', 'target', '{user_id}', 'event_id', '{"all": true}');
-CALL roaring64_migrate('follows', 'followed_by', '{followed}', 'follower', '{"other": true}');
+CALL roaring64_rollup('a_view', 'target', '{followed}', 'follower', '{"live": true}');
+CALL roaring64_rollup('events_2026_01', 'target', '{user_id}', 'event_id', '{"all": true}');
+CALL roaring64_rollup('follows', 'followed_by', '{followed}', 'follower', '{"other": true}');
 
 -- 12. What is lost, told as well; a dry run tells and does nothing
 CREATE TABLE posts (author int REFERENCES account, id int, liked boolean NOT NULL, body text CHECK (body <> ''), PRIMARY KEY (author, id));
@@ -171,9 +178,9 @@ CREATE FUNCTION of_post(posts) RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE RULE quiet AS ON DELETE TO posts WHERE OLD.id < 0 DO INSTEAD NOTHING;
 ALTER TABLE posts ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON posts TO PUBLIC;
-SELECT reason, remedy FROM roaring64_migrate_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') ORDER BY 1;
+SELECT reason, remedy FROM checked('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') ORDER BY 1;
 SET client_min_messages = notice;
-CALL roaring64_migrate('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}', dry_run => true);
+CALL roaring64_rollup('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}', dry_run => true);
 SELECT to_regclass('post_sets');
 
 --
@@ -182,7 +189,7 @@ SELECT to_regclass('post_sets');
 CREATE TABLE facts (k int, id bigint, mark boolean NOT NULL, note int, PRIMARY KEY (k, id));
 INSERT INTO facts SELECT i % 5, i, i % 2 = 0 FROM generate_series(1, 1000) i;
 SET client_min_messages = warning;
-CALL roaring64_migrate('facts', 'sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
+CALL roaring64_rollup('facts', 'sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
 -- what was written to the sets is not undone by what is written to the table
 UPDATE sets SET mark = mark - 2::bigint, "all" = "all" | 5000::bigint WHERE k = 2;
 UPDATE facts SET note = 1;
@@ -193,69 +200,65 @@ SELECT mark @> 2::bigint AS undone, "all" @> 5000::bigint AS kept, mark @> 7::bi
 INSERT INTO facts (k, id, mark) SELECT k, id, mark @> id FROM sets, roaring64_elements("all") id
 ON CONFLICT (k, id) DO UPDATE SET mark = excluded.mark WHERE facts.mark <> excluded.mark;
 DELETE FROM facts f USING sets s WHERE s.k = f.k AND NOT s."all" @> f.id;
-SELECT count(*) FROM roaring64_migrate_verify('sets');
--- TRUNCATE takes its rows, and does not in a transaction that might not see all
-BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM roaring64_rollup_verify('sets');
+-- TRUNCATE is refused, and who drops the target is told what to do
 TRUNCATE facts;
-ROLLBACK;
-UPDATE sets SET "all" = "all" | 9000::bigint WHERE k = 1;
-TRUNCATE facts;
-SELECT k, "all" FROM sets WHERE NOT roaring64_is_empty("all");
--- who drops the target gives it up, and nobody else notices
 DROP TABLE sets;
-INSERT INTO facts VALUES (1, 1, true);
-CALL roaring64_migrate('facts', 'sets');
-CALL roaring64_migrate_cancel('facts', 'sets');
+INSERT INTO facts VALUES (-1, 1, true);
+CALL roaring64_rollup('facts', 'sets');
+CALL roaring64_rollup_drop('rollup.sets');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'facts'::regclass;
-CALL roaring64_migrate_cancel('facts', 'sets');
+SELECT count(*) FROM pg_class WHERE relname ~ '^sets' AND relnamespace = 'rollup'::regnamespace;
+SELECT count(*) FROM pg_proc WHERE proname ~ '^sets' AND pronamespace = 'rollup'::regnamespace;
+CALL roaring64_rollup_drop('sets');
 -- a transaction block
 BEGIN;
-CALL roaring64_migrate('facts', 'sets', '{k}', 'id', '{"all": true}');
+CALL roaring64_rollup('facts', 'sets', '{k}', 'id', '{"all": true}');
 ROLLBACK;
 
 -- Nobody's table is locked before it is known to be the caller's
-CREATE ROLE regress_migrate_eve;
-GRANT CREATE, USAGE ON SCHEMA migrate TO regress_migrate_eve;
-CALL roaring64_migrate('facts', 'sets', '{k}', 'id', '{"all": true}');
-SET ROLE regress_migrate_eve;
+CREATE ROLE regress_rollup_eve;
+GRANT CREATE, USAGE ON SCHEMA rollup TO regress_rollup_eve;
+CALL roaring64_rollup('facts', 'sets', '{k}', 'id', '{"all": true}');
+SET ROLE regress_rollup_eve;
 CREATE TABLE x (k int);
-CREATE TABLE x_migration (source text, state text);
-INSERT INTO x_migration VALUES ('migrate.facts', 'following');
+CREATE TABLE x_rollup (source text, state text);
+INSERT INTO x_rollup VALUES ('rollup.facts', 'following');
 BEGIN;
-CALL roaring64_migrate_finish('x');
-CALL roaring64_migrate_finish('sets');
+CALL roaring64_rollup_detach('x');
+CALL roaring64_rollup_detach('sets');
 ROLLBACK;
-CALL roaring64_migrate_cancel('facts', 'sets');
-CALL roaring64_migrate('facts', 'others', '{k}', 'id', '{"all": true}');
-SELECT * FROM roaring64_migrate_verify('sets');
+CALL roaring64_rollup_drop('sets');
+CALL roaring64_rollup('facts', 'others', '{k}', 'id', '{"all": true}');
+SELECT * FROM roaring64_rollup_verify('sets');
 RESET ROLE;
 -- a writer needs no right on the target
-GRANT INSERT, DELETE, SELECT ON facts TO regress_migrate_eve;
-SET ROLE regress_migrate_eve;
+GRANT INSERT, DELETE, SELECT ON facts TO regress_rollup_eve;
+SET ROLE regress_rollup_eve;
 INSERT INTO facts VALUES (8, 8, true);
 RESET ROLE;
 SELECT * FROM sets WHERE k = 8;
 -- and cannot borrow the function of the triggers
-SELECT has_function_privilege('regress_migrate_eve', 'sets_follow()', 'EXECUTE');
+SELECT has_function_privilege('regress_rollup_eve', 'sets_follow()', 'EXECUTE');
 
 
 -- A one-row UPDATE after one of 20,000 rows in the same session reads no more
 -- than a few rows, with a unique key and without
 \c
-SET search_path = migrate, public;
+SET search_path = rollup, public;
 SET client_min_messages = warning;
 CREATE TABLE plain (k int, id int, mark boolean, PRIMARY KEY (k, id));
 CREATE TABLE timed (k int, id int, mark boolean, at int, PRIMARY KEY (k, id, at));
 INSERT INTO plain SELECT i % 2000, i FROM generate_series(1, 20000) i;
 INSERT INTO timed SELECT i % 2000, i, false, 1 FROM generate_series(1, 20000) i;
-CALL roaring64_migrate('plain', 'plain_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
-CALL roaring64_migrate('timed', 'timed_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
+CALL roaring64_rollup('plain', 'plain_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
+CALL roaring64_rollup('timed', 'timed_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
 VACUUM ANALYZE plain, timed, plain_sets, timed_sets;
 \c
-SET search_path = migrate, public;
+SET search_path = rollup, public;
 CREATE FUNCTION rows_read() RETURNS bigint LANGUAGE sql RETURN (
 	SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
-	FROM pg_class WHERE relname ~ '^(plain|timed)(_sets)?(_pkey)?$' AND relnamespace = 'migrate'::regnamespace);
+	FROM pg_class WHERE relname ~ '^(plain|timed)(_sets)?(_pkey)?$' AND relnamespace = 'rollup'::regnamespace);
 UPDATE plain SET mark = true;
 UPDATE timed SET mark = true;
 BEGIN;
@@ -270,16 +273,16 @@ SET client_min_messages = warning;
 CREATE TABLE memory (step serial, bytes bigint);
 CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	INSERT INTO migrate.memory (bytes) SELECT sum(used_bytes) FROM pg_backend_memory_contexts;
+	INSERT INTO rollup.memory (bytes) SELECT sum(used_bytes) FROM pg_backend_memory_contexts;
 	RETURN NULL;
 END $$;
 CREATE TABLE stepped (k int, id int, filler text, PRIMARY KEY (k, id));
 INSERT INTO stepped SELECT i % 10, i, repeat('x', 1800) FROM generate_series(1, 1000) i;
 BEGIN;
-SELECT roaring64_migrate_begin('stepped', 'steps', '{k}', 'id', '{"all": true}', NULL, NULL, 1, current_setting('search_path'));
-CREATE TRIGGER look AFTER UPDATE ON steps_migration EXECUTE FUNCTION look();
+SELECT _roaring64_rollup_begin('stepped', 'steps', _roaring64_rollup_options('{"key_columns": ["k"], "id_column": "id"}'), '{"all": true}', current_setting('search_path'), 1);
+CREATE TRIGGER look AFTER UPDATE ON steps_rollup EXECUTE FUNCTION look();
 COMMIT;
-CALL roaring64_migrate('stepped', 'steps');
+CALL roaring64_rollup('stepped', 'steps');
 SELECT count(*) > 200 AS many, max(bytes) FILTER (WHERE step BETWEEN 200 AND 240)
 	- max(bytes) FILTER (WHERE step BETWEEN 50 AND 90) < 150 * 1000 AS bounded FROM memory;
 
@@ -288,47 +291,52 @@ SELECT count(*) > 200 AS many, max(bytes) FILTER (WHERE step BETWEEN 200 AND 240
 CREATE TABLE gap (k int, id bigint, PRIMARY KEY (k, id));
 INSERT INTO gap SELECT k, k FROM generate_series(1, 90) k;
 BEGIN;
-SELECT roaring64_migrate_begin('gap', 'gaps', '{k}', 'id', '{"all": true}', NULL, NULL, 1000, current_setting('search_path'));
+SELECT _roaring64_rollup_begin('gap', 'gaps', _roaring64_rollup_options('{"key_columns": ["k"], "id_column": "id"}'), '{"all": true}', current_setting('search_path'), 1000);
 CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.06); RETURN NEW; END';
 CREATE TRIGGER wait BEFORE INSERT ON gaps FOR EACH ROW WHEN (NEW.k % 30 = 0) EXECUTE FUNCTION wait();
 UPDATE gap SET id = 100 WHERE k = 85;
 COMMIT;
-CALL roaring64_migrate('gap', 'gaps');
+CALL roaring64_rollup('gap', 'gaps');
 SELECT sum(roaring64_cardinality("all")) FROM gaps;
 
 -- A publication is told of
 SET client_min_messages = error;
-CREATE PUBLICATION regress_migrate FOR TABLE posts;
-SELECT count(*) FROM roaring64_migrate_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}')
-WHERE reason ~ '^the target does not have.*in publication regress_migrate';
+CREATE PUBLICATION regress_rollup FOR TABLE posts;
+SELECT count(*) FROM checked('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}')
+WHERE reason ~ '^the target does not have.*in publication regress_rollup';
 
 -- A table that Citus has is refused, a local one too: it says so in a catalog
 BEGIN;
 SET LOCAL allow_system_table_mods = on;
 CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
 INSERT INTO pg_dist_partition VALUES ('posts', 'n');
-SELECT refused, reason FROM roaring64_migrate_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') WHERE reason ~ 'Citus';
+SELECT refused, reason FROM checked('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') WHERE reason ~ 'Citus';
 ROLLBACK;
 
 -- What is published has to have a key: these tables are all published
-CREATE PUBLICATION regress_migrate_all FOR ALL TABLES;
+CREATE PUBLICATION regress_rollup_all FOR ALL TABLES;
 
 -- Names with %
 CREATE SCHEMA "50% off %s";
 SET search_path = "50% off %s", public;
 CREATE TABLE "a%s" ("k%1$s" text, "id%" int, "%I" int, PRIMARY KEY ("k%1$s", "id%", "%I"));
 INSERT INTO "a%s" SELECT i % 3 || '%', i, i FROM generate_series(1, 30) i;
-CALL roaring64_migrate('"a%s"', 't%L', '{k%1$s}', 'id%', '{"s%s": true, "%%": "\"%I\" % 2 = 0"}');
+CALL roaring64_rollup('"a%s"', 't%L', '{k%1$s}', 'id%', '{"s%s": true, "%%": "\"%I\" % 2 = 0"}');
 DELETE FROM "a%s" WHERE "id%" < 10;
 INSERT INTO "a%s" VALUES ('%', 100, 100);
 SELECT sum(roaring64_cardinality("s%s")) AS all, sum(roaring64_cardinality("%%")) AS even FROM "t%L";
-SELECT * FROM roaring64_migrate_verify('"t%L"');
+SELECT * FROM roaring64_rollup_verify('"t%L"');
 TRUNCATE "a%s";
 SELECT sum(roaring64_cardinality("s%s")) FROM "t%L";
-CALL roaring64_migrate_finish('"t%L"');
-SET search_path = migrate, public;
+CALL roaring64_rollup_detach('"t%L"');
+SET search_path = rollup, public;
 DROP SCHEMA "50% off %s" CASCADE;
 
-DROP PUBLICATION regress_migrate, regress_migrate_all;
-DROP SCHEMA migrate CASCADE;
-DROP ROLE regress_migrate_eve;
+CREATE TABLE published (k int, id int);
+CALL roaring64_rollup('published', 'published_sets', '{k}', 'id', '{"ids": true}', deferred => true);
+INSERT INTO published VALUES (1, 1);
+CALL roaring64_rollup_fold('published_sets');
+SELECT * FROM published_sets;
+DROP PUBLICATION regress_rollup, regress_rollup_all;
+DROP SCHEMA rollup CASCADE;
+DROP ROLE regress_rollup_eve;
