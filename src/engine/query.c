@@ -217,6 +217,15 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 		 */
 		next = *end + 1;
 		k++;
+		/* of full containers the headers say it */
+		while (k < b.n && next <= limit && b.high == R64_HIGH(next) &&
+			   r64_bucket_key(&b, k) == R64_KEY(next) &&
+			   r64_bucket_card(&b, k) > R64_LOW_MAX)
+		{
+			*end = next | R64_LOW_MAX;
+			next = *end + 1;
+			k++;
+		}
 		if (k == b.n)
 		{
 			if (++i == s->index->n)
@@ -290,6 +299,75 @@ r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
 	*last = *first;
 	(void) signed_run_from(s, *first, hi, last);
 	return true;
+}
+
+/* The last of the containers that follow container i of a bucket without gap. */
+static uint32_t
+last_without_gap(const r64_bucket *b, uint32_t i)
+{
+	uint32_t	hi = b->n;
+	uint32_t	first = r64_bucket_key(b, i) - i;
+
+	/* keys ascend, so the distance from key to position never falls */
+	while (hi - i > 1)
+	{
+		uint32_t	mid = i + (hi - i) / 2;
+
+		if (r64_bucket_key(b, mid) - mid == first)
+			i = mid;
+		else
+			hi = mid;
+	}
+	return i;
+}
+
+/*
+ * Finds the first maximal run of consecutive containers, none of them before
+ * that of v; returns false if there is none.  The numbers of containers are
+ * those of their elements without the low 16 bits.  A run of any length costs
+ * a binary search in each of its buckets.
+ */
+bool
+r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
+{
+	int64_t		element;
+	uint64_t	u;
+	uint64_t	i;
+	uint32_t	k = 0;
+	r64_bucket	b;
+
+	if (!r64_next(s, v, &element))
+		return false;
+	*first = element >> 16;
+	u = (uint64_t) element;
+	i = r64_index_seek(s->index, R64_HIGH(u));
+	if (i < s->index->n)
+	{
+		r64_bucket_open(s, s->index->entries[i].pos, &b);
+		k = r64_bucket_seek(&b, 0, R64_KEY(u));
+	}
+	if (i == s->index->n || b.high != R64_HIGH(u) || k == b.n ||
+		r64_bucket_key(&b, k) != R64_KEY(u))
+		r64_corrupt(s->env, "elements not ascending");
+	for (;;)
+	{
+		uint32_t	next = b.high + 1;
+
+		k = last_without_gap(&b, k);
+		*last = (int64_t) ((uint64_t) b.high << 32 |
+						   (uint32_t) r64_bucket_key(&b, k) << 16) >> 16;
+		if (r64_bucket_key(&b, k) != UINT16_MAX || b.high == INT32_MAX)
+			return true;
+		/* 0 comes after -1, and is stored first */
+		i = next == 0 ? 0 : i + 1;
+		if (i == s->index->n || s->index->entries[i].high != next)
+			return true;
+		s->env->poll(s->env->arg);
+		r64_bucket_open(s, s->index->entries[i].pos, &b);
+		if (r64_bucket_key(&b, 0) != 0)
+			return true;
+		k = 0;
+	}
 }
 
 /*

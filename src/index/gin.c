@@ -83,22 +83,24 @@ extract_elements(ExtractedKeys *extracted, r64_set *set)
 	} while (true);
 }
 
-/* Every container is a key, and is found by its first element. */
+/* Every container is a key. */
 static void
 extract_containers(ExtractedKeys *extracted, r64_set *set, int shift)
 {
 	int64		from = PG_INT64_MIN;
-	int64		element;
+	int64		key;
+	int64		last;
 
-	while (r64_next(set, from, &element))
+	while (r64_next_container_run(set, from, &key, &last))
 	{
-		int64		key = element >> shift;
-
-		CHECK_FOR_INTERRUPTS();
-		add_key(extracted, key);
-		if (key == PG_INT64_MAX >> shift)
+		for (; key <= last; key++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			add_key(extracted, key);
+		}
+		if (last == PG_INT64_MAX >> shift)
 			return;
-		from = (key + 1) * (INT64CONST(1) << shift);
+		from = key * (INT64CONST(1) << shift);
 	}
 }
 

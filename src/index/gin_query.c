@@ -162,24 +162,10 @@ static bool
 next_key_run(const SearchKeys *search, r64_set *set, int64 from,
 			 int64 *first, int64 *last)
 {
-	int64		width = INT64CONST(1) << search->shift;
-	int64		element;
-
 	if (search->shift == 0)
 		return r64_next_run(set, from, PG_INT64_MAX, first, last);
-
-	/* a run of containers may be of many runs of elements */
-	if (!r64_next(set, from * width, &element))
-		return false;
-	*first = *last = element >> search->shift;
-	while (*last < PG_INT64_MAX >> search->shift &&
-		   r64_next(set, (*last + 1) * width, &element) &&
-		   element >> search->shift == *last + 1)
-	{
-		CHECK_FOR_INTERRUPTS();
-		(*last)++;
-	}
-	return true;
+	return r64_next_container_run(set, from * (INT64CONST(1) << search->shift),
+								  first, last);
 }
 
 /*
