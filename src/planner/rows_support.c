@@ -4,7 +4,7 @@
  *	  How many rows our functions give, by the size of the set.
  *
  * Of a constant set we know all.  Looking is bounded: what is counted piece by
- * piece is counted up to some thousand pieces, and the rest is taken to be like
+ * piece is counted up to a thousand pieces, and the rest is taken to be like
  * them.  Of a column of sets ANALYZE knows the average.
  *
  * src/planner/rows_support.c
@@ -23,7 +23,7 @@
 #include "type/snowflake.h"
 
 /* Pieces of a constant set to count before the rest is guessed. */
-#define MAX_PIECES		4096
+#define MAX_PIECES		1024
 
 /*
  * In how many runs a set falls, or, if bits is not negative, in how many chunks

@@ -25,8 +25,18 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
-/* Most common sets of a column to join with those of another one. */
+/*
+ * Most common sets of a column to join with those of another one, and the share
+ * of all pairs of rows that has to be of these for a look at them.
+ */
 #define MAX_COMMON_SETS		32
+#define MIN_COMMON_PAIRS	0.5
+
+/*
+ * A constant of more bytes is not compared with the most common sets of a
+ * column.  They have a kilobyte at most, and the comparison reads all of it.
+ */
+#define MAX_COMPARED_SIZE	8192
 
 typedef enum TestKind
 {
@@ -106,36 +116,68 @@ default_selectivity(const Test *test)
 		: ROARING64_CONTAIN_SHARE;
 }
 
+/* The share of the rows that have one of the most common sets of a column. */
+static double
+share_of_common_sets(VariableStatData *vardata, Oid function)
+{
+	AttStatsSlot slot;
+	double		share = 0;
+
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
+		!statistic_proc_security_check(vardata, function) ||
+		!get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
+						  InvalidOid, ATTSTATSSLOT_NUMBERS))
+		return 0;
+	for (int i = 0; i < Min(slot.nnumbers, MAX_COMMON_SETS); i++)
+		share += slot.numbers[i];
+	free_attstatsslot(&slot);
+	return share;
+}
+
+/* Reads the most common sets of a column.  Returns how many to look at. */
+static int
+load_common_sets(VariableStatData *vardata, AttStatsSlot *slot)
+{
+	if (!get_attstatsslot(slot, vardata->statsTuple, STATISTIC_KIND_MCV,
+						  InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		memset(slot, 0, sizeof(*slot));
+	return Min(Min(slot->nvalues, slot->nnumbers), MAX_COMMON_SETS);
+}
+
 /*
  * The share of all pairs of rows of two columns in which both sets are among
  * the most common ones and pass a test; in *common, of those that may not pass.
+ * None, unnoticed, if most pairs are of others.
  */
 static double
 common_pairs(const Test *test, VariableStatData *left,
 			 VariableStatData *right, double *common)
 {
-	AttStatsSlot slot;
+	AttStatsSlot a;
+	AttStatsSlot b;
 	FmgrInfo	function;
+	int			na;
+	int			nb;
 	double		passing = 0;
 
-	*common = 0;
-	if (!HeapTupleIsValid(right->statsTuple) ||
-		!statistic_proc_security_check(right, test->function) ||
-		!get_attstatsslot(&slot, right->statsTuple, STATISTIC_KIND_MCV,
-						  InvalidOid,
-						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
-		return 0;
-	fmgr_info(test->function, &function);
-	for (int i = 0; i < Min(slot.nvalues, MAX_COMMON_SETS); i++)
+	*common = share_of_common_sets(left, test->function) *
+		share_of_common_sets(right, test->function);
+	if (*common < MIN_COMMON_PAIRS)
 	{
-		double		sum;
-
-		passing += slot.numbers[i] *
-			mcv_selectivity(left, &function, InvalidOid, slot.values[i], true,
-							&sum);
-		*common += slot.numbers[i] * sum;
+		*common = 0;
+		return 0;
 	}
-	free_attstatsslot(&slot);
+	fmgr_info(test->function, &function);
+	na = load_common_sets(left, &a);
+	nb = load_common_sets(right, &b);
+	for (int i = 0; i < na; i++)
+		for (int j = 0; j < nb; j++)
+			if (DatumGetBool(FunctionCall2Coll(&function, InvalidOid,
+											   a.values[i], b.values[j])))
+				passing += a.numbers[i] * b.numbers[j];
+	free_attstatsslot(&a);
+	free_attstatsslot(&b);
 	return passing;
 }
 
@@ -162,7 +204,7 @@ set_against_unknown(PlannerInfo *root, const Test *test,
 	if (n < 0)
 	{
 		passing = common_pairs(test, vardata, vardata, &common);
-		return common > 0.5 ? passing / common : default_selectivity(test);
+		return common > 0 ? passing / common : default_selectivity(test);
 	}
 	switch (test->kind)
 	{
@@ -174,7 +216,7 @@ set_against_unknown(PlannerInfo *root, const Test *test,
 			break;
 	}
 	return roaring64_share_within(stats,
-								  n / roaring64_distinct_elements(stats), n);
+								  n / stats->distinct, n);
 }
 
 /*
@@ -188,11 +230,13 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	SetStats	stats;
 	r64_set		set;
 	Probe		probe;
+	bool		is_known = roaring64_make_probe(root, other, &set, &probe);
 	double		share;
 	double		known = 0;
 	double		common = 0;
 
-	if (IsA(other, Const))
+	if (is_known && IsA(other, Const) &&
+		(probe.set == NULL || set.size <= MAX_COMPARED_SIZE))
 	{
 		FmgrInfo	function;
 
@@ -201,8 +245,8 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 								((Const *) other)->constvalue, varonleft,
 								&common);
 	}
-	roaring64_load_stats(vardata, test->function, &stats);
-	if (!roaring64_make_probe(root, other, &set, &probe))
+	roaring64_load_stats(vardata, test->function, is_known, &stats);
+	if (!is_known)
 		share = set_against_unknown(root, test, vardata, other, &stats);
 	else if (test->kind == TEST_OVERLAPS)
 		share = roaring64_share_overlapping(&stats, &probe);
@@ -253,10 +297,19 @@ get_integer(const AttStatsSlot *slot, int i)
 	return DatumGetInt64(slot->values[i]);
 }
 
+static int
+compare_integers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return (x > y) - (x < y);
+}
+
 /*
  * The share of the rows of a column of bigint whose value is in a set and not
- * among the most common ones, of which matched ones are in the set.  others is
- * the share of such rows, distinct how many values they have.
+ * among the most common ones, of which matched ones, ascending, are in the set.
+ * others is the share of such rows, distinct how many values they have.
  */
 static double
 share_of_uncommon(VariableStatData *vardata, r64_set *set,
@@ -267,6 +320,7 @@ share_of_uncommon(VariableStatData *vardata, r64_set *set,
 	double		share = 0;
 	AttStatsSlot slot;
 	int			bins;
+	int			next = 0;
 
 	if (!get_attstatsslot(&slot, vardata->statsTuple,
 						  STATISTIC_KIND_HISTOGRAM, InvalidOid,
@@ -287,8 +341,10 @@ share_of_uncommon(VariableStatData *vardata, r64_set *set,
 		if (bin < bins - 1 && hi > lo)
 			hi--;
 		count = (double) r64_count_range(set, lo, hi);
-		for (int i = 0; i < nmatched && count > 0; i++)
-			count -= (lo <= matched[i] && matched[i] <= hi);
+		while (next < nmatched && matched[next] < lo)
+			next++;
+		for (int i = next; i < nmatched && matched[i] <= hi; i++)
+			count--;
 		left -= count;
 		share += Min(count / Max(distinct / bins, 1), 1) * others / bins;
 	}
@@ -332,6 +388,7 @@ share_in_set(VariableStatData *vardata, Oid function, r64_set *set)
 					matched[nmatched++] = value;
 				}
 			}
+			qsort(matched, nmatched, sizeof(int64), compare_integers);
 			distinct = Max(distinct - slot.nvalues, 1);
 		}
 		free_attstatsslot(&slot);
@@ -418,36 +475,38 @@ restriction_selectivity(PlannerInfo *root, Oid function, List *args,
 
 /*
  * How many elements sets of two columns have in common, on average; -1 if
- * unknown.  The most common elements are matched, the others are taken to be
- * drawn from the larger of the two stocks.
+ * unknown.  The top elements are matched, the others are taken to be drawn from
+ * the larger of the two stocks.
  */
 static double
 expected_common(const SetStats *a, const SetStats *b)
 {
 	double		left_a = a->average;
 	double		left_b = b->average;
-	double		distinct = Max(roaring64_distinct_elements(a),
-							   roaring64_distinct_elements(b));
+	double		distinct = Max(a->distinct, b->distinct);
 	double		common = 0;
 	int			j = 0;
 
 	if (roaring64_average_frequency(a) < 0 ||
 		roaring64_average_frequency(b) < 0)
 		return -1;
-	for (int i = 0; i < a->mcelem.nvalues; i++)
+	for (int i = 0; i < a->ntop; i++)
 	{
-		int64		element = DatumGetInt64(a->mcelem.values[i]);
+		int64		element = DatumGetInt64(a->rest.values[i]);
+		double		share_a;
+		double		share_b;
 
-		while (j < b->mcelem.nvalues &&
-			   DatumGetInt64(b->mcelem.values[j]) < element)
+		while (j < b->ntop && DatumGetInt64(b->rest.values[j]) < element)
 			j++;
-		if (j == b->mcelem.nvalues)
+		if (j == b->ntop)
 			break;
-		if (DatumGetInt64(b->mcelem.values[j]) != element)
+		if (DatumGetInt64(b->rest.values[j]) != element)
 			continue;
-		common += a->mcelem.numbers[i] * b->mcelem.numbers[j];
-		left_a -= a->mcelem.numbers[i];
-		left_b -= b->mcelem.numbers[j];
+		share_a = a->rest.numbers[ROARING64_REST_NUMBERS + i];
+		share_b = b->rest.numbers[ROARING64_REST_NUMBERS + j];
+		common += share_a * share_b;
+		left_a -= share_a;
+		left_b -= share_b;
 		distinct--;
 	}
 	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
@@ -465,8 +524,8 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 	double		known;
 	double		known_pairs;
 
-	roaring64_load_stats(left, test->function, &a);
-	roaring64_load_stats(right, test->function, &b);
+	roaring64_load_stats(left, test->function, false, &a);
+	roaring64_load_stats(right, test->function, false, &b);
 	common = expected_common(&a, &b);
 	if (common < 0)
 		selectivity = default_selectivity(test);

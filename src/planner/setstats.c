@@ -60,19 +60,44 @@ check_slot(AttStatsSlot *slot, bool good)
 	memset(slot, 0, sizeof(*slot));
 }
 
+/* Reads the slot of our own kind, and where its parts are. */
+static void
+load_rest(HeapTuple tuple, SetStats *stats)
+{
+	AttStatsSlot *rest = &stats->rest;
+	int			others;
+
+	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
+			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, rest);
+	others = rest->nnumbers - ROARING64_REST_NUMBERS;
+	if (others > 0 && rest->numbers[2] >= 0 && rest->numbers[2] <= others)
+	{
+		stats->ntop = (int) rest->numbers[2];
+		stats->nbins = others - stats->ntop;
+	}
+	check_slot(rest, rest->valuetype == INT8OID && others > 0 &&
+			   rest->nvalues == others + (stats->nbins > 0) &&
+			   rest->numbers[1] > 0);
+	if (rest->nnumbers > 0)
+		stats->distinct = rest->numbers[1];
+	else
+		stats->ntop = stats->nbins = 0;
+}
+
 /*
- * Reads the statistics of a variable that holds sets; to be freed.  function is
- * what will be estimated; if that must not see them (row security) they are
- * taken for missing.
+ * Reads the statistics of a variable that holds sets, of which the most common
+ * elements only if asked; to be freed.  function is what will be estimated; if
+ * that must not see them (row security) they are taken for missing.
  */
 void
-roaring64_load_stats(VariableStatData *vardata, Oid function, SetStats *stats)
+roaring64_load_stats(VariableStatData *vardata, Oid function,
+					 bool with_common, SetStats *stats)
 {
 	HeapTuple	tuple = vardata->statsTuple;
 
 	memset(stats, 0, sizeof(*stats));
 	stats->nonnull = 1;
-	stats->average = -1;
+	stats->average = stats->distinct = -1;
 	stats->common_limit = 1;
 	if (!HeapTupleIsValid(tuple))
 		return;
@@ -80,21 +105,16 @@ roaring64_load_stats(VariableStatData *vardata, Oid function, SetStats *stats)
 	if (!statistic_proc_security_check(vardata, function))
 		return;
 
-	load_slot(tuple, STATISTIC_KIND_MCELEM,
-			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->mcelem);
+	if (with_common)
+		load_slot(tuple, STATISTIC_KIND_MCELEM,
+				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->mcelem);
 	check_slot(&stats->mcelem,
 			   stats->mcelem.valuetype == INT8OID &&
 			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
 	load_slot(tuple, STATISTIC_KIND_DECHIST, ATTSTATSSLOT_NUMBERS,
 			  &stats->dechist);
 	check_slot(&stats->dechist, stats->dechist.nnumbers > 1);
-	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
-			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->rest);
-	check_slot(&stats->rest,
-			   stats->rest.valuetype == INT8OID &&
-			   stats->rest.nvalues > 1 &&
-			   stats->rest.nnumbers == stats->rest.nvalues);
-
+	load_rest(tuple, stats);
 	if (stats->dechist.nnumbers > 0)
 		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
 	if (stats->mcelem.nvalues > 0)
@@ -148,15 +168,20 @@ unknown_frequency(const SetStats *stats)
 	return Min(frequency, Max(left, 0) / stats->mcelem.nvalues);
 }
 
-/* The bounds of a bin, both inclusive. */
-static void
+/*
+ * The bounds of a bin, both inclusive, and how many different elements it has.
+ */
+static double
 get_bin(const SetStats *stats, int bin, int64 *lo, int64 *hi)
 {
-	*lo = DatumGetInt64(stats->rest.values[bin]);
-	*hi = DatumGetInt64(stats->rest.values[bin + 1]);
+	int			i = stats->ntop + bin;
+
+	*lo = DatumGetInt64(stats->rest.values[i]);
+	*hi = DatumGetInt64(stats->rest.values[i + 1]);
 	/* but for the last, up to the next; an element can fill whole bins */
-	if (bin < stats->rest.nvalues - 2 && *hi > *lo)
+	if (bin < stats->nbins - 1 && *hi > *lo)
 		(*hi)--;
+	return Max(stats->rest.numbers[ROARING64_REST_NUMBERS + i], 1);
 }
 
 /* Adds elements of a frequency, count of them. */
@@ -178,7 +203,7 @@ static void
 tally_rest(const SetStats *stats, const Probe *probe,
 		   const int64 *common, int ncommon, Tally *tally)
 {
-	int			bins = stats->rest.nvalues - 1;
+	int			bins = stats->nbins;
 	double		outside = probe_size(probe) - ncommon;
 	double		least = stats->common_limit;
 	int			next = 0;
@@ -190,12 +215,11 @@ tally_rest(const SetStats *stats, const Probe *probe,
 		int64		hi;
 		double		count;
 		double		width;
-		double		mass = stats->rest.numbers[0] / bins;
-		double		distinct = Max(stats->rest.numbers[bin + 1], 1);
-		double		frequency = Min(mass / distinct, stats->common_limit);
+		double		distinct = get_bin(stats, bin, &lo, &hi);
+		double		frequency = Min(stats->rest.numbers[0] / bins / distinct,
+									stats->common_limit);
 
 		least = Min(least, frequency);
-		get_bin(stats, bin, &lo, &hi);
 		count = probe_count(probe, lo, hi);
 		if (count <= 0)
 			continue;
@@ -235,7 +259,7 @@ make_tally(const SetStats *stats, const Probe *probe)
 			common[n++] = element;
 		}
 	}
-	if (stats->rest.nvalues > 0)
+	if (stats->nbins > 0)
 		tally_rest(stats, probe, common, n, &tally);
 	else if (probe->set != NULL || probe->lo == probe->hi)
 		add_to_tally(&tally, probe_size(probe) - n, unknown_frequency(stats));
@@ -246,7 +270,7 @@ make_tally(const SetStats *stats, const Probe *probe)
 static bool
 has_elements(const SetStats *stats)
 {
-	return stats->mcelem.nvalues > 0 || stats->rest.nvalues > 0;
+	return stats->mcelem.nvalues > 0 || stats->rest.nnumbers > 0;
 }
 
 /* The share of the rows with at least so many elements. */
@@ -310,6 +334,8 @@ double
 roaring64_share_within(const SetStats *stats, double p, double most)
 {
 	int			bounds = stats->dechist.nnumbers - 1;
+	double		last = -1;
+	double		chance = 0;
 	double		sum = 0;
 
 	if (bounds < 1)
@@ -319,8 +345,12 @@ roaring64_share_within(const SetStats *stats, double p, double most)
 	{
 		double		size = stats->dechist.numbers[i];
 
-		if (size <= most)
-			sum += pow(p, size);
+		if (size > most)
+			continue;
+		if (size != last)
+			chance = pow(p, size);
+		last = size;
+		sum += chance;
 	}
 	return sum / bounds;
 }
@@ -336,24 +366,13 @@ roaring64_share_contained(const SetStats *stats, const Probe *probe)
 								  probe_size(probe));
 }
 
-/* How many different elements the column has; -1 if unknown. */
-double
-roaring64_distinct_elements(const SetStats *stats)
-{
-	double		distinct = stats->mcelem.nvalues;
-
-	for (int bin = 1; bin < stats->rest.nvalues; bin++)
-		distinct += stats->rest.numbers[bin];
-	return has_elements(stats) ? distinct : -1;
-}
-
-/* The chance that a set has a given one of them; -1 if unknown. */
+/* The chance that a set has a given element of the column; -1 if unknown. */
 double
 roaring64_average_frequency(const SetStats *stats)
 {
-	if (!has_elements(stats) || stats->average < 0)
+	if (stats->distinct < 0 || stats->average < 0)
 		return -1;
-	return Min(stats->average / roaring64_distinct_elements(stats), 1);
+	return Min(stats->average / stats->distinct, 1);
 }
 
 /* The expression with what is known before execution filled in. */
@@ -413,7 +432,8 @@ roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
  * also asked about expressions that are above all relations.
  */
 static bool
-load_column_stats(PlannerInfo *root, Node *node, SetStats *stats)
+load_column_stats(PlannerInfo *root, Node *node, bool with_common,
+				  SetStats *stats)
 {
 	Var		   *var = (Var *) node;
 	VariableStatData vardata;
@@ -424,7 +444,7 @@ load_column_stats(PlannerInfo *root, Node *node, SetStats *stats)
 		root->simple_rel_array[var->varno] == NULL)
 		return false;
 	examine_variable(root, node, 0, &vardata);
-	roaring64_load_stats(&vardata, InvalidOid, stats);
+	roaring64_load_stats(&vardata, InvalidOid, with_common, stats);
 	ReleaseVariableStats(vardata);
 	return true;
 }
@@ -435,7 +455,7 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 {
 	SetStats	stats = {0};
 
-	if (!load_column_stats(root, reduce(root, node), &stats))
+	if (!load_column_stats(root, reduce(root, node), false, &stats))
 		return ROARING64_CONTAIN_SHARE;
 	stats.nonnull *= roaring64_share_within(&stats, 0, 0);
 	roaring64_free_stats(&stats);
@@ -472,7 +492,7 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 		return roaring64_expected_cardinality(root, node, HUGE_VAL);
 	if (probe.set == NULL && roaring64_constant_set(root, node, &set))
 		return (double) r64_count_range(&set, probe.lo, probe.hi);
-	if (load_column_stats(root, reduce(root, node), &stats))
+	if (load_column_stats(root, reduce(root, node), true, &stats))
 	{
 		if (has_elements(&stats))
 			hits = make_tally(&stats, &probe).hits;
@@ -527,7 +547,7 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, double most)
 	node = reduce(root, node);
 	if (roaring64_constant_set(root, node, &set))
 		return Min((double) r64_cardinality(&set), most);
-	if (!load_column_stats(root, node, &stats))
+	if (!load_column_stats(root, node, false, &stats))
 		return operation_cardinality(root, node, most);
 	average = average_up_to(&stats, most);
 	roaring64_free_stats(&stats);

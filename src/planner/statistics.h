@@ -7,11 +7,18 @@
  * ones, histogram in byte order) a column of sets has, as core's arrays do,
  * MCELEM, the most common elements with the share of the non-null rows that
  * has each, and DECHIST, a histogram of the cardinalities and their average.
- * A third kind is ours and tells of the elements that are not in MCELEM:
+ * A third kind is ours.  It has a few of MCELEM again, since that can be 10,000
+ * elements, too many to read for every plan of a join, and tells of the
+ * elements that are not in MCELEM:
  *
- *	  values	bounds of n bins that hold the same number of occurrences each
- *	  numbers	[0] how many such elements a non-null row has on average,
- *				[1..n] how many different ones each bin has
+ *	  values	the top elements, ascending; then, unless all elements are
+ *				in MCELEM, bounds of n bins that hold the same number of
+ *				occurrences each
+ *	  numbers	[0] how many of the elements in bins a non-null row has on
+ *				average, [1] how many different elements the column has,
+ *				[2] how many top elements there are, and the share of the
+ *				non-null rows that has each of them; then how many different
+ *				elements each of the n bins has
  *
  * It takes the slot of the correlation between the rows' place and the byte
  * order of their sets, as a column has room for five kinds only.
@@ -30,6 +37,7 @@
 
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064
+#define ROARING64_REST_NUMBERS	3	/* before those of top elements and bins */
 
 /* The share of the rows that pass a test without statistics, as core's arrays. */
 #define ROARING64_CONTAIN_SHARE	0.005
@@ -64,15 +72,18 @@ typedef struct SetStats
 {
 	double		nonnull;		/* share of the rows */
 	double		average;		/* elements of a non-null row; -1 if unknown */
+	double		distinct;		/* elements of the column; -1 if unknown */
 	double		common_limit;	/* an element not in mcelem is no more common */
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
 	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
-	AttStatsSlot rest;			/* .nvalues = 0 if there is none */
+	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
+	int			ntop;			/* of rest */
+	int			nbins;			/* of rest */
 } SetStats;
 
 /* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
-								 SetStats *stats);
+								 bool with_common, SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
 extern double roaring64_share_overlapping(const SetStats *stats,
 										  const Probe *probe);
@@ -82,7 +93,6 @@ extern double roaring64_share_contained(const SetStats *stats,
 										const Probe *probe);
 extern double roaring64_share_within(const SetStats *stats, double p,
 									 double most);
-extern double roaring64_distinct_elements(const SetStats *stats);
 extern double roaring64_average_frequency(const SetStats *stats);
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 								 Probe *probe);

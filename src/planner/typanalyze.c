@@ -49,6 +49,9 @@
 /* Elements that are counted exactly, to stand for all that are not common. */
 #define MAX_SKETCH		16384
 
+/* Elements that are looked at in a join.  The others matter little, being rarer. */
+#define MAX_TOP			128
+
 typedef struct ElementCount
 {
 	int64		element;
@@ -361,6 +364,13 @@ find_common(ElementAnalysis *analysis, ElementCount ***common)
 	return n;
 }
 
+/* The share of the rows that has an element. */
+static float4
+common_share(const ElementAnalysis *analysis, const ElementCount *count)
+{
+	return Min(1.0, count->seen / analysis->nrows);
+}
+
 /* MCELEM, in the layout of core's arrays; no element is ever NULL. */
 static void
 store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
@@ -378,7 +388,7 @@ store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 	for (int i = 0; i < n; i++)
 	{
 		values[i] = common[i]->element;
-		numbers[i] = Min(1.0, common[i]->seen / analysis->nrows);
+		numbers[i] = common_share(analysis, common[i]);
 		least = Min(least, numbers[i]);
 		greatest = Max(greatest, numbers[i]);
 	}
@@ -445,12 +455,14 @@ estimate_distinct(const ElementAnalysis *analysis, ElementCount **sketch,
 		((double) analysis->mask + 1);
 }
 
-/* What is known of the elements that are not common. */
-static void
-store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
-		   ElementCount **common, int ncommon, double totalrows)
+/*
+ * What is known of the elements that are not common, cut into bins; returns how
+ * many bins.  bounds and distinct have room for two more than the target.
+ */
+static int
+make_bins(ElementAnalysis *analysis, ElementCount **common, int ncommon,
+		  double totalrows, int64 *bounds, float4 *distinct)
 {
-	double		rest = analysis->occurrences;
 	double		read_share = analysis->elements /
 		(analysis->occurrences * Max(totalrows / analysis->nrows, 1));
 	double		mass = 0;
@@ -458,14 +470,10 @@ store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
 	int			nsketch = 0;
 	int			bins = 0;
 	int			first = 0;
-	int64	   *bounds;
-	float4	   *numbers;
 	ElementCount **sketch;
 	ElementCount *count;
 	element_table_iterator iterator;
 
-	for (int i = 0; i < ncommon; i++)
-		rest -= common[i]->seen;
 	sketch = palloc(sizeof(ElementCount *) * Max(analysis->sketch->members, 1));
 	element_table_start_iterate(analysis->sketch, &iterator);
 	while ((count = element_table_iterate(analysis->sketch, &iterator)) != NULL)
@@ -474,29 +482,66 @@ store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
 			sketch[nsketch++] = count;
 			mass += count->seen;
 		}
-	if (nsketch == 0 || rest <= 0)
-		return;
 	qsort(sketch, nsketch, sizeof(ElementCount *), compare_elements);
 
 	/* bins of the same mass each, or of one element that has more */
-	bounds = palloc(sizeof(int64) * (analysis->target + 2));
-	numbers = MemoryContextAlloc(stats->anl_context,
-								 sizeof(float4) * (analysis->target + 2));
 	for (int i = 0; i < nsketch; i++)
 	{
 		passed += sketch[i]->seen;
 		if (passed * analysis->target < mass * (bins + 1) && i < nsketch - 1)
 			continue;
-		bounds[bins++] = sketch[first]->element;
-		bounds[bins] = sketch[Min(i + 1, nsketch - 1)]->element;
-		numbers[bins] = Min(estimate_distinct(analysis, sketch + first,
-											  i + 1 - first, read_share),
-							roaring64_width(bounds[bins - 1], bounds[bins]));
+		bounds[bins] = sketch[first]->element;
+		bounds[bins + 1] = sketch[Min(i + 1, nsketch - 1)]->element;
+		distinct[bins] = Min(estimate_distinct(analysis, sketch + first,
+											   i + 1 - first, read_share),
+							 roaring64_width(bounds[bins], bounds[bins + 1]));
+		bins++;
 		first = i + 1;
 	}
-	numbers[0] = rest / analysis->nrows;
-	fill_slot(stats, ROARING64_STATISTIC_KIND_REST, bounds, bins + 1,
-			  numbers, bins + 1);
+	return bins;
+}
+
+/* The slot of our own; statistics.h says what is in it. */
+static void
+store_rest(VacAttrStats *stats, ElementAnalysis *analysis,
+		   ElementCount **common, int ncommon, double totalrows)
+{
+	int			room = MAX_TOP + analysis->target + 2;
+	int			ntop = Min(ncommon, MAX_TOP);
+	int			bins = 0;
+	double		rest = analysis->occurrences;
+	double		all = ncommon;
+	int64	   *values = palloc(sizeof(int64) * room);
+	float4	   *numbers = MemoryContextAlloc(stats->anl_context,
+											 sizeof(float4) * (ROARING64_REST_NUMBERS + room));
+	float4	   *shares = numbers + ROARING64_REST_NUMBERS;
+	ElementCount **top = palloc(sizeof(ElementCount *) * Max(ncommon, 1));
+
+	for (int i = 0; i < ncommon; i++)
+	{
+		rest -= common[i]->seen;
+		top[i] = common[i];
+	}
+	if (rest > 0)
+		bins = make_bins(analysis, common, ncommon, totalrows,
+						 values + ntop, shares + ntop);
+	if (ntop + bins == 0)
+		return;
+	for (int bin = 0; bin < bins; bin++)
+		all += shares[ntop + bin];
+	qsort(top, ncommon, sizeof(ElementCount *), compare_counts_down);
+	qsort(top, ntop, sizeof(ElementCount *), compare_elements);
+	for (int i = 0; i < ntop; i++)
+	{
+		values[i] = top[i]->element;
+		shares[i] = common_share(analysis, top[i]);
+	}
+	numbers[0] = Max(rest, 0) / analysis->nrows;
+	numbers[1] = all;
+	numbers[2] = ntop;
+	fill_slot(stats, ROARING64_STATISTIC_KIND_REST,
+			  values, ntop + bins + (bins > 0),
+			  numbers, ROARING64_REST_NUMBERS + ntop + bins);
 }
 
 /*
