@@ -6,67 +6,67 @@
 -- are 0.
 --
 
-CREATE FUNCTION roaring64_agg_transfn(roaring64, bigint)
+CREATE FUNCTION _roaring64_agg_transfn(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_agg_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_agg_transfn(roaring64, bigint) IS
+COMMENT ON FUNCTION _roaring64_agg_transfn(roaring64, bigint) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_agg_array_transfn(roaring64, bigint[])
+CREATE FUNCTION _roaring64_agg_array_transfn(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_agg_array_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_agg_array_transfn(roaring64, bigint[]) IS
+COMMENT ON FUNCTION _roaring64_agg_array_transfn(roaring64, bigint[]) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_agg_range_transfn(roaring64, int8range)
+CREATE FUNCTION _roaring64_agg_range_transfn(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_agg_range_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_agg_range_transfn(roaring64, int8range) IS
+COMMENT ON FUNCTION _roaring64_agg_range_transfn(roaring64, int8range) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_or_agg_transfn(roaring64, roaring64)
+CREATE FUNCTION _roaring64_or_agg_transfn(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_agg_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_or_agg_transfn(roaring64, roaring64) IS
+COMMENT ON FUNCTION _roaring64_or_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_and_agg_transfn(roaring64, roaring64)
+CREATE FUNCTION _roaring64_and_agg_transfn(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_agg_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_and_agg_transfn(roaring64, roaring64) IS
+COMMENT ON FUNCTION _roaring64_and_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64)
+CREATE FUNCTION _roaring64_xor_agg_transfn(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_agg_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_xor_agg_transfn(roaring64, roaring64) IS
+COMMENT ON FUNCTION _roaring64_xor_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_and_or_agg_transfn(roaring64, roaring64, boolean)
+CREATE FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_or_agg_transfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_and_or_agg_transfn(roaring64, roaring64, boolean) IS
+COMMENT ON FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean) IS
 'aggregate transition function';
 
-CREATE FUNCTION roaring64_set_finalfn(roaring64)
+CREATE FUNCTION _roaring64_set_finalfn(roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_set_finalfn'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_set_finalfn(roaring64) IS
+COMMENT ON FUNCTION _roaring64_set_finalfn(roaring64) IS
 'aggregate final function';
 
-CREATE FUNCTION roaring64_cardinality_finalfn(roaring64)
+CREATE FUNCTION _roaring64_cardinality_finalfn(roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_finalfn'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION roaring64_cardinality_finalfn(roaring64) IS
+COMMENT ON FUNCTION _roaring64_cardinality_finalfn(roaring64) IS
 'aggregate final function';
 
 --
@@ -76,66 +76,66 @@ COMMENT ON FUNCTION roaring64_cardinality_finalfn(roaring64) IS
 -- caches.
 --
 CREATE AGGREGATE roaring64_agg(bigint) (
-	SFUNC = roaring64_agg_transfn,
+	SFUNC = _roaring64_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_agg(bigint) IS
 'the set of the input values';
 
 CREATE AGGREGATE roaring64_agg(bigint[]) (
-	SFUNC = roaring64_agg_array_transfn,
+	SFUNC = _roaring64_agg_array_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_agg(bigint[]) IS
 'the set of all elements of the input arrays';
 
 CREATE AGGREGATE roaring64_agg(int8range) (
-	SFUNC = roaring64_agg_range_transfn,
+	SFUNC = _roaring64_agg_range_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_agg(int8range) IS
 'the set of all integers of the input ranges';
 
 CREATE AGGREGATE roaring64_or_agg(roaring64) (
-	SFUNC = roaring64_or_agg_transfn,
+	SFUNC = _roaring64_or_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_or_agg(roaring64) IS
 'the union of the input sets';
 
 CREATE AGGREGATE roaring64_and_agg(roaring64) (
-	SFUNC = roaring64_and_agg_transfn,
+	SFUNC = _roaring64_and_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_and_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_and_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_agg(roaring64) IS
 'the intersection of the input sets';
 
 CREATE AGGREGATE roaring64_xor_agg(roaring64) (
-	SFUNC = roaring64_xor_agg_transfn,
+	SFUNC = _roaring64_xor_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
-	COMBINEFUNC = roaring64_xor_agg_transfn,
+	FINALFUNC = _roaring64_set_finalfn,
+	COMBINEFUNC = _roaring64_xor_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
@@ -143,10 +143,10 @@ COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
 
 -- It depends on the order, so there is nothing to combine.
 CREATE AGGREGATE roaring64_and_or_agg(roaring64, boolean) (
-	SFUNC = roaring64_and_or_agg_transfn,
+	SFUNC = _roaring64_and_or_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_set_finalfn,
+	FINALFUNC = _roaring64_set_finalfn,
 	INITCOND = '{}',
 	PARALLEL = SAFE
 );
@@ -154,44 +154,44 @@ COMMENT ON AGGREGATE roaring64_and_or_agg(roaring64, boolean) IS
 'starting with the empty set, the intersection with each set whose flag is true and the union with each whose flag is false';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
-	SFUNC = roaring64_agg_transfn,
+	SFUNC = _roaring64_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_cardinality_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_cardinality_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_count_distinct(bigint) IS
 'number of distinct input values';
 
 CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
-	SFUNC = roaring64_or_agg_transfn,
+	SFUNC = _roaring64_or_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_cardinality_finalfn,
-	COMBINEFUNC = roaring64_or_agg_transfn,
+	FINALFUNC = _roaring64_cardinality_finalfn,
+	COMBINEFUNC = _roaring64_or_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_or_cardinality_agg(roaring64) IS
 'number of elements in the union of the input sets';
 
 CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
-	SFUNC = roaring64_and_agg_transfn,
+	SFUNC = _roaring64_and_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_cardinality_finalfn,
-	COMBINEFUNC = roaring64_and_agg_transfn,
+	FINALFUNC = _roaring64_cardinality_finalfn,
+	COMBINEFUNC = _roaring64_and_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_cardinality_agg(roaring64) IS
 'number of elements in the intersection of the input sets';
 
 CREATE AGGREGATE roaring64_xor_cardinality_agg(roaring64) (
-	SFUNC = roaring64_xor_agg_transfn,
+	SFUNC = _roaring64_xor_agg_transfn,
 	STYPE = roaring64,
 	SSPACE = 8192,
-	FINALFUNC = roaring64_cardinality_finalfn,
-	COMBINEFUNC = roaring64_xor_agg_transfn,
+	FINALFUNC = _roaring64_cardinality_finalfn,
+	COMBINEFUNC = _roaring64_xor_agg_transfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_xor_cardinality_agg(roaring64) IS

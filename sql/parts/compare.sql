@@ -7,7 +7,7 @@ CREATE FUNCTION roaring64_eq(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_eq'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_eq(roaring64, roaring64) IS
 'implementation of = operator';
 
@@ -22,7 +22,7 @@ CREATE FUNCTION roaring64_lt(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_lt'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_lt(roaring64, roaring64) IS
 'implementation of < operator';
 
@@ -30,7 +30,7 @@ CREATE FUNCTION roaring64_le(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_le'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_le(roaring64, roaring64) IS
 'implementation of <= operator';
 
@@ -38,7 +38,7 @@ CREATE FUNCTION roaring64_gt(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_gt'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_gt(roaring64, roaring64) IS
 'implementation of > operator';
 
@@ -46,7 +46,7 @@ CREATE FUNCTION roaring64_ge(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_ge'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_ge(roaring64, roaring64) IS
 'implementation of >= operator';
 

@@ -1,11 +1,10 @@
 --
--- Delayed messages.  A message is identified by its ledger and its entry in it,
--- as in stores that write a log in segments, and has a due time.  Their table
--- has a row for each bucket of time and ledger, with the set of the entries
--- that are due in that bucket:
+-- Delayed messages.  A message is two bigints, a group and an id in it, and has a
+-- due time.  Their table has a row for each bucket of time and group, with the set
+-- of the ids that are due in that bucket:
 --
---		bucket timestamptz, ledger bigint, entries roaring64,
---		PRIMARY KEY (bucket, ledger)
+--		bucket timestamptz, group_id bigint, ids roaring64,
+--		PRIMARY KEY (bucket, group_id)
 --
 -- A bucket is named by its first moment, at which all of it becomes due.  So a
 -- message may be delivered early, by less than the width of a bucket, but never
@@ -17,44 +16,40 @@
 -- table.
 --
 -- The caller names the table, so each call plans its statements, which are
--- ordinary ones with bound parameters.  Functions that lock several rows do so
--- in the order of the key, so they do not deadlock.
+-- formatted once, with the table; all else is a parameter.  Functions that lock
+-- several rows do so in the order of the key, so they do not deadlock.
 --
 
-CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second')
+CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second',
+									   schema text DEFAULT pg_catalog.current_schema())
 RETURNS regclass
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	parts pg_catalog.text[] := pg_catalog.parse_ident(name);
-	delay pg_catalog.text;
+	delay text := @extschema@._roaring64_new_table(name, schema);
 BEGIN
-	-- search_path is the caller's, so that the table is made where it is expected
-	IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.=) 1 THEN
-		parts := pg_catalog.array_prepend(pg_catalog.current_schema()::pg_catalog.text, parts);
-	END IF;
-	SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.') INTO delay
-	FROM pg_catalog.unnest(parts) AS part;
-
 	-- refuses a width that is not positive, or has months
-	PERFORM pg_catalog.date_bin(width, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00');
-	EXECUTE pg_catalog.format($sql$
+	IF date_bin(width, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00') IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'width of the buckets must not be null';
+	END IF;
+	EXECUTE format($sql$
 		CREATE TABLE %s (
 			bucket timestamp with time zone NOT NULL,
-			ledger bigint NOT NULL,
-			entries @extschema@.roaring64 NOT NULL,
-			PRIMARY KEY (bucket, ledger),
+			group_id bigint NOT NULL,
+			ids @extschema@.roaring64 NOT NULL,
+			PRIMARY KEY (bucket, group_id),
 			CONSTRAINT bucket_width CHECK (bucket OPERATOR(pg_catalog.=)
 				pg_catalog.date_bin(%L, bucket, '2000-01-01 00:00:00+00')))
 		$sql$, delay, width);
 	RETURN delay;
 END $$;
-COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
+COMMENT ON FUNCTION roaring64_delay_create(text, interval, text) IS
 'creates a table of delayed messages with time buckets of that width';
 
 -- The other functions call this first.  Privileges are checked by the
 -- statements themselves; here it is said which ones are needed.
-CREATE FUNCTION roaring64_delay_width(delay regclass, VARIADIC needs text[] DEFAULT '{SELECT}')
+CREATE FUNCTION _roaring64_delay_width(delay regclass, VARIADIC needs text[])
 RETURNS interval
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -62,6 +57,7 @@ AS $$
 DECLARE
 	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin\('([^']+)'$re$)
 					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
+	need text;
 BEGIN
 	IF width IS NULL THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
@@ -69,9 +65,9 @@ BEGIN
 			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
 			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
-	FOR i IN 1 .. cardinality(needs) LOOP
-		IF NOT (CASE needs[i] WHEN 'DELETE' THEN has_table_privilege(delay, 'DELETE')
-				ELSE has_any_column_privilege(delay, needs[i]) END) THEN
+	FOREACH need IN ARRAY needs LOOP
+		IF NOT (CASE need WHEN 'DELETE' THEN has_table_privilege(delay, need)
+				ELSE has_any_column_privilege(delay, need) END) THEN
 			RAISE 'permission denied for table %', delay USING
 				ERRCODE = 'insufficient_privilege',
 				DETAIL = format('%s is needed.', array_to_string(needs, ', '));
@@ -79,39 +75,45 @@ BEGIN
 	END LOOP;
 	RETURN width;
 END $$;
-COMMENT ON FUNCTION roaring64_delay_width(regclass, text[]) IS
+COMMENT ON FUNCTION _roaring64_delay_width(regclass, text[]) IS
+'width of the time buckets, or an error if the table has none or the caller lacks a privilege';
+
+CREATE FUNCTION roaring64_delay_width(delay regclass)
+RETURNS interval
+LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
+RETURN _roaring64_delay_width(delay, 'SELECT');
+COMMENT ON FUNCTION roaring64_delay_width(regclass) IS
 'width of the time buckets of a table of delayed messages';
 
 -- Not STRICT, and neither is the next one: with a NULL argument, a message
 -- would be lost silently.  The columns of the table refuse NULLs.
-CREATE FUNCTION roaring64_delay_add(delay regclass, ledger bigint, entry bigint,
+CREATE FUNCTION roaring64_delay_add(delay regclass, group_id bigint, id bigint,
 									due timestamptz)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
+	width interval := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
 	added bigint;
 BEGIN
 	EXECUTE format($sql$
-		INSERT INTO %s AS t (bucket, ledger, entries)
-		VALUES (date_bin($1, $2, '2000-01-01 00:00:00+00'), $3,
-			'{}'::@extschema@.roaring64 OPERATOR(@extschema@.|) $4)
-		ON CONFLICT (bucket, ledger) DO UPDATE
-		SET entries = t.entries OPERATOR(@extschema@.|) $4
-		WHERE NOT t.entries OPERATOR(@extschema@.@>) $4
+		INSERT INTO %s AS t (bucket, group_id, ids)
+		VALUES ($1, $2, '{}'::@extschema@.roaring64 OPERATOR(@extschema@.|) $3)
+		ON CONFLICT (bucket, group_id) DO UPDATE
+		SET ids = t.ids OPERATOR(@extschema@.|) $3
+		WHERE NOT t.ids OPERATOR(@extschema@.@>) $3
 		$sql$, delay)
-	USING width, due, ledger, entry;
+	USING date_bin(width, due, '2000-01-01 00:00:00+00'), group_id, id;
 	GET DIAGNOSTICS added = ROW_COUNT;
 	RETURN added > 0;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, timestamptz) IS
 'adds a message; false if it is already there';
 
--- The aggregate ignores NULL, so the columns would not refuse a NULL entry.
-CREATE FUNCTION roaring64_delay_add_many(delay regclass, ledgers bigint[],
-										 entries bigint[], due timestamptz[])
+-- The aggregate ignores NULL, so the columns would not refuse a NULL id.
+CREATE FUNCTION roaring64_delay_add_many(delay regclass, group_ids bigint[],
+										 ids bigint[], due timestamptz[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
@@ -119,31 +121,30 @@ AS $$
 DECLARE
 	width interval;
 BEGIN
-	IF (cardinality(ledgers) = cardinality(entries)
-		AND cardinality(due) = cardinality(entries)) IS NOT TRUE THEN
+	IF (cardinality(group_ids) = cardinality(ids) AND cardinality(due) = cardinality(ids)) IS NOT TRUE THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
-			DETAIL = format('There are %s ledgers, %s entries and %s due times.',
-							coalesce(cardinality(ledgers)::text, 'NULL'),
-							coalesce(cardinality(entries)::text, 'NULL'),
+			DETAIL = format('There are %s groups, %s ids and %s due times.',
+							coalesce(cardinality(group_ids)::text, 'NULL'),
+							coalesce(cardinality(ids)::text, 'NULL'),
 							coalesce(cardinality(due)::text, 'NULL'));
 	END IF;
-	IF array_position(entries, NULL) IS NOT NULL THEN
-		RAISE 'entries must not contain nulls' USING
+	IF array_position(ids, NULL) IS NOT NULL THEN
+		RAISE 'ids must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	width := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
+	width := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
 	EXECUTE format($sql$
-		INSERT INTO %s AS t (bucket, ledger, entries)
-		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.ledger,
-			@extschema@.roaring64_agg(m.entry)
-		FROM unnest($2, $3, $4) AS m (ledger, entry, due)
+		INSERT INTO %s AS t (bucket, group_id, ids)
+		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.group_id,
+			@extschema@.roaring64_agg(m.id)
+		FROM unnest($2, $3, $4) AS m (group_id, id, due)
 		GROUP BY 1, 2 ORDER BY 1, 2
-		ON CONFLICT (bucket, ledger) DO UPDATE
-		SET entries = t.entries OPERATOR(@extschema@.|) excluded.entries
-		WHERE NOT t.entries OPERATOR(@extschema@.@>) excluded.entries
+		ON CONFLICT (bucket, group_id) DO UPDATE
+		SET ids = t.ids OPERATOR(@extschema@.|) excluded.ids
+		WHERE NOT t.ids OPERATOR(@extschema@.@>) excluded.ids
 		$sql$, delay)
-	USING width, ledgers, entries, due;
+	USING width, group_ids, ids, due;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], timestamptz[]) IS
 'adds a message for each position in the arrays';
@@ -155,9 +156,9 @@ COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], times
 -- whole table.
 CREATE FUNCTION roaring64_delay_take(delay regclass,
 									 until timestamptz DEFAULT now(),
-									 "limit" bigint DEFAULT NULL,
-									 OUT bucket timestamptz, OUT ledger bigint,
-									 OUT entry bigint)
+									 n bigint DEFAULT NULL,
+									 OUT bucket timestamptz, OUT group_id bigint,
+									 OUT id bigint)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1000
 SET search_path = pg_catalog, pg_temp
@@ -165,100 +166,111 @@ AS $$
 DECLARE
 	due refcursor;
 	size bigint;
-	wanted bigint := "limit";
+	wanted bigint := n;
 	part bigint;				-- of the last row, if not all of it
 	buckets timestamptz[] := '{}';		-- of the rows that are taken whole
-	ledgers bigint[] := '{}';
-	n integer := 0;
+	group_ids bigint[] := '{}';
+	whole integer := 0;
 	removed bigint := 0;
 	kept bigint := 1;
 BEGIN
 	IF delay IS NULL THEN
 		RETURN;
 	END IF;
-	PERFORM @extschema@.roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE');
+	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE');
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
-		SELECT bucket, ledger, @extschema@.roaring64_cardinality(entries) FROM %s
-		WHERE bucket <= $1 ORDER BY bucket, ledger LIMIT $2
+		SELECT bucket, group_id, @extschema@.roaring64_cardinality(ids) FROM %s
+		WHERE bucket <= $1 ORDER BY bucket, group_id LIMIT $2
 		FOR UPDATE SKIP LOCKED
-		$sql$, delay) USING until, "limit";
+		$sql$, delay) USING until, n;
 	WHILE (wanted <> 0) IS NOT FALSE LOOP
-		FETCH due INTO bucket, ledger, size;
+		FETCH due INTO bucket, group_id, size;
 		EXIT WHEN NOT FOUND;
 		IF size > wanted THEN
 			part := wanted;
 			EXIT;
 		END IF;
-		n := n + 1;
-		buckets[n] := bucket;
-		ledgers[n] := ledger;
+		whole := whole + 1;
+		buckets[whole] := bucket;
+		group_ids[whole] := group_id;
 		wanted := wanted - size;
 	END LOOP;
 	CLOSE due;
 
-	IF n > 0 THEN
+	IF whole > 0 THEN
 		RETURN QUERY EXECUTE format($sql$
-			SELECT t.bucket, t.ledger, @extschema@.roaring64_elements(t.entries)
-			FROM %s AS t, unnest($1, $2) AS r (bucket, ledger)
-			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
-			ORDER BY t.bucket, t.ledger
-			$sql$, delay) USING buckets, ledgers;
+			SELECT t.bucket, t.group_id, @extschema@.roaring64_elements(t.ids)
+			FROM %s AS t, unnest($1, $2) AS r (bucket, group_id)
+			WHERE t.bucket = r.bucket AND t.group_id = r.group_id
+			ORDER BY t.bucket, t.group_id
+			$sql$, delay) USING buckets, group_ids;
 		EXECUTE format($sql$
-			DELETE FROM %s AS t USING unnest($1, $2) AS r (bucket, ledger)
-			WHERE t.bucket = r.bucket AND t.ledger = r.ledger
-			$sql$, delay) USING buckets, ledgers;
+			DELETE FROM %s AS t USING unnest($1, $2) AS r (bucket, group_id)
+			WHERE t.bucket = r.bucket AND t.group_id = r.group_id
+			$sql$, delay) USING buckets, group_ids;
 		GET DIAGNOSTICS removed = ROW_COUNT;
 	END IF;
 	IF part IS NOT NULL THEN
 		RETURN QUERY EXECUTE format($sql$
-			SELECT t.bucket, t.ledger,
-				@extschema@.roaring64_elements(@extschema@.roaring64_slice(t.entries, 0, $3))
-			FROM %s AS t WHERE t.bucket = $1 AND t.ledger = $2
-			$sql$, delay) USING bucket, ledger, part;
+			SELECT t.bucket, t.group_id,
+				@extschema@.roaring64_elements(@extschema@.roaring64_slice(t.ids, 0, $3))
+			FROM %s AS t WHERE t.bucket = $1 AND t.group_id = $2
+			$sql$, delay) USING bucket, group_id, part;
 		EXECUTE format($sql$
-			UPDATE %s AS t SET entries = @extschema@.roaring64_slice(t.entries, $3)
-			WHERE t.bucket = $1 AND t.ledger = $2
-			$sql$, delay) USING bucket, ledger, part;
+			UPDATE %s AS t SET ids = @extschema@.roaring64_slice(t.ids, $3)
+			WHERE t.bucket = $1 AND t.group_id = $2
+			$sql$, delay) USING bucket, group_id, part;
 		GET DIAGNOSTICS kept = ROW_COUNT;
 	END IF;
-	IF removed <> n OR kept <> 1 THEN
+	IF removed <> whole OR kept <> 1 THEN
 		RAISE 'could not remove messages from "%"', delay USING
 			ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'A row-level security policy, a trigger or a rule prevented it.';
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_take(regclass, timestamptz, bigint) IS
-'removes and returns the messages that are due';
+'removes and returns the messages that are due, at most n';
 
 -- The row is locked first, and created if there is none.  If the function only
 -- waited for a taker that has locked it, it would not see the row that the
--- taker puts in its place.
-CREATE FUNCTION roaring64_delay_cancel(delay regclass, ledger bigint,
-									   entry bigint, due timestamptz)
+-- taker puts in its place.  Without a due time, the buckets that have the message
+-- are looked for.
+CREATE FUNCTION roaring64_delay_cancel(delay regclass, group_id bigint, id bigint,
+									   due timestamptz DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval := @extschema@.roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE', 'DELETE');
+	width interval := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE', 'DELETE');
+	buckets timestamptz[] := ARRAY[date_bin(width, due, '2000-01-01 00:00:00+00')];
 	bucket timestamptz;
-	found bigint;
+	n bigint;
+	cancelled boolean := false;
 BEGIN
-	bucket := date_bin(width, due, '2000-01-01 00:00:00+00');
-	EXECUTE format($sql$
-		INSERT INTO %s AS t (bucket, ledger, entries) VALUES ($1, $2, '{}')
-		ON CONFLICT (bucket, ledger) DO UPDATE SET entries = t.entries WHERE false
-		$sql$, delay) USING bucket, ledger;
-	EXECUTE format($sql$
-		UPDATE %s AS t SET entries = t.entries OPERATOR(@extschema@.-) $3
-		WHERE t.bucket = $1 AND t.ledger = $2 AND t.entries OPERATOR(@extschema@.@>) $3
-		$sql$, delay) USING bucket, ledger, entry;
-	GET DIAGNOSTICS found = ROW_COUNT;
-	EXECUTE format($sql$
-		DELETE FROM %s AS t
-		WHERE t.bucket = $1 AND t.ledger = $2 AND @extschema@.roaring64_is_empty(t.entries)
-		$sql$, delay) USING bucket, ledger;
-	RETURN found > 0;
+	IF due IS NULL THEN
+		EXECUTE format($sql$
+			SELECT array_agg(t.bucket ORDER BY t.bucket) FROM %s AS t
+			WHERE t.group_id = $1 AND t.ids OPERATOR(@extschema@.@>) $2
+			$sql$, delay) INTO buckets USING group_id, id;
+	END IF;
+	FOREACH bucket IN ARRAY coalesce(buckets, '{}') LOOP
+		EXECUTE format($sql$
+			INSERT INTO %s AS t (bucket, group_id, ids) VALUES ($1, $2, '{}')
+			ON CONFLICT (bucket, group_id) DO UPDATE SET ids = t.ids WHERE false
+			$sql$, delay) USING bucket, group_id;
+		EXECUTE format($sql$
+			UPDATE %s AS t SET ids = t.ids OPERATOR(@extschema@.-) $3
+			WHERE t.bucket = $1 AND t.group_id = $2 AND t.ids OPERATOR(@extschema@.@>) $3
+			$sql$, delay) USING bucket, group_id, id;
+		GET DIAGNOSTICS n = ROW_COUNT;
+		cancelled := cancelled OR n > 0;
+		EXECUTE format($sql$
+			DELETE FROM %s AS t
+			WHERE t.bucket = $1 AND t.group_id = $2 AND @extschema@.roaring64_is_empty(t.ids)
+			$sql$, delay) USING bucket, group_id;
+	END LOOP;
+	RETURN cancelled;
 END $$;
 COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint, bigint, timestamptz) IS
 'removes a message; false if it is not there';
@@ -271,7 +283,7 @@ AS $$
 DECLARE
 	due timestamptz;
 BEGIN
-	PERFORM @extschema@.roaring64_delay_width(delay);
+	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT');
 	EXECUTE format('SELECT min(bucket) FROM %s', delay) INTO due;
 	RETURN due;
 END $$;
@@ -287,9 +299,9 @@ AS $$
 DECLARE
 	messages bigint;
 BEGIN
-	PERFORM @extschema@.roaring64_delay_width(delay);
+	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT');
 	EXECUTE format($sql$
-		SELECT coalesce(sum(@extschema@.roaring64_cardinality(entries)), 0)::bigint
+		SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0)::bigint
 		FROM %s WHERE bucket <= $1
 		$sql$, delay) INTO messages USING until;
 	RETURN messages;

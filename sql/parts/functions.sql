@@ -6,7 +6,7 @@ CREATE FUNCTION roaring64_cardinality(roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_cardinality_support;
+SUPPORT _roaring64_cardinality_support;
 COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
 'number of elements';
 
@@ -21,7 +21,7 @@ CREATE FUNCTION roaring64_is_empty(roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_is_empty'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_is_empty(roaring64) IS
 'is the set empty?';
 
@@ -179,7 +179,7 @@ CREATE FUNCTION roaring64_split(roaring64, bits integer,
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_split'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100
-SUPPORT roaring64_rows_support;
+SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_split(roaring64, integer) IS
 'the set cut at multiples of 2^bits: chunk is element >> bits';
 
@@ -205,7 +205,7 @@ CREATE FUNCTION roaring64_elements(roaring64, reverse boolean DEFAULT false)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'roaring64_elements'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
-SUPPORT roaring64_rows_support;
+SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_elements(roaring64, boolean) IS
 'the elements as rows, ascending, or descending if reverse';
 
@@ -214,7 +214,7 @@ CREATE FUNCTION roaring64_elements_range(roaring64, int8range,
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'roaring64_elements_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
-SUPPORT roaring64_rows_support;
+SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_elements_range(roaring64, int8range, boolean) IS
 'the elements in the range as rows, ascending, or descending if reverse';
 
@@ -222,7 +222,7 @@ CREATE FUNCTION roaring64_ranges(roaring64)
 RETURNS SETOF int8range
 AS 'MODULE_PATHNAME', 'roaring64_ranges'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 1000
-SUPPORT roaring64_rows_support;
+SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
 'the elements as ranges, as few as possible, ascending';
 
@@ -232,7 +232,7 @@ CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_histogram'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
-SUPPORT roaring64_rows_support;
+SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
 'number of elements in each of n ranges of equal width, with bars';
 
@@ -261,7 +261,7 @@ CREATE FUNCTION roaring64_add(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_add'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_add(roaring64, bigint[]) IS
 'add the values of an array';
 
@@ -269,7 +269,7 @@ CREATE FUNCTION roaring64_remove(roaring64, bigint[])
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_remove'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_remove(roaring64, bigint[]) IS
 'remove the values of an array';
 

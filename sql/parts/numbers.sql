@@ -3,8 +3,7 @@
 -- of two, the set of the ids in whose number that power is; together they are
 -- known as a bit-sliced index:
 --
---		key ANY TYPE, weight bigint, ids roaring64 NOT NULL,
---		PRIMARY KEY (key, weight)
+--		key text, weight bigint, ids roaring64, PRIMARY KEY (key, weight)
 --
 -- The number of an id is the sum of the weights of the rows that have it.  A
 -- weight is 0, in the row of all ids that have a number; or 2^0 to 2^62; or, of
@@ -17,15 +16,33 @@
 -- written as a whole.  With 17 bits of two million ids, the number of one id took
 -- 11 ms from it and 0.3 ms from rows, and one changed bit wrote 9 MB instead of 0.5.
 --
--- The key is passed as text and becomes a literal of the column's type.  Whatever
--- writes takes the lock of the row of weight 0 first, and makes it if there is
--- none: so writers of a key come one after the other, and each sees what the one
--- before has written.  The row is written and not only locked, so that a
--- REPEATABLE READ transaction that missed another's rows gets an error.
+-- Statements are formatted once, with the table; all else is a parameter.  Each
+-- names its keys by equality, so that on Citus it goes to their shards.
 --
 
+CREATE FUNCTION roaring64_numbers_create(name text,
+										 schema text DEFAULT pg_catalog.current_schema())
+RETURNS regclass
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	numbers text := @extschema@._roaring64_new_table(name, schema);
+BEGIN
+	EXECUTE format($sql$
+		CREATE TABLE %s (
+			key text COLLATE "C" NOT NULL,
+			weight bigint NOT NULL,
+			ids @extschema@.roaring64 NOT NULL,
+			PRIMARY KEY (key, weight))
+		$sql$, numbers);
+	RETURN numbers;
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_create(text, text) IS
+'creates a table of numbers';
+
 -- Every other function calls this to check the table, before it names a column.
-CREATE FUNCTION roaring64_numbers_check(numbers regclass)
+CREATE FUNCTION _roaring64_numbers_check(numbers regclass)
 RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -33,18 +50,93 @@ AS $$
 BEGIN
 	IF 3 > (SELECT count(*) FROM pg_attribute AS a, pg_type AS t
 			WHERE a.attrelid = numbers AND a.attnum > 0 AND NOT a.attisdropped AND t.oid = a.atttypid
-			AND (a.attname = 'key' OR (a.attname, t.typname) IN (('weight', 'int8'), ('ids', 'roaring64')))) THEN
+			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64'))) THEN
 		RAISE '"%" is not a table of numbers', numbers USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'A table of numbers has the columns "key", "weight" of type bigint, and "ids" of type roaring64.';
+			DETAIL = 'A table of numbers has the columns "key" of type text, "weight" of type bigint, and "ids" of type roaring64.',
+			HINT = 'Create one with roaring64_numbers_create.';
 	END IF;
 END $$;
-COMMENT ON FUNCTION roaring64_numbers_check(regclass) IS
+COMMENT ON FUNCTION _roaring64_numbers_check(regclass) IS
 'raises an error if the table is not a table of numbers';
 
 --
 -- Reading
 --
+
+-- The weights are added up at the positions of the ids in the array.
+CREATE FUNCTION roaring64_numbers_get(numbers regclass, key text, ids bigint[])
+RETURNS bigint[]
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	found record;
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	EXECUTE format($sql$
+		SELECT array_agg(position) AS positions, array_agg(number) AS numbers
+		FROM (SELECT position, sum(weight)::bigint AS number
+			FROM %s, unnest(@extschema@.roaring64_contains_each(ids, $2)) WITH ORDINALITY AS c (has, position)
+			WHERE key = $1 AND has
+			GROUP BY position) AS sums
+		$sql$, numbers) INTO found USING key, ids;
+	RETURN ARRAY(SELECT f.number FROM generate_series(1, cardinality(ids)) AS i (position)
+				 LEFT JOIN unnest(found.positions, found.numbers) AS f (position, number) USING (position)
+				 ORDER BY i.position);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_get(regclass, text, bigint[]) IS
+'for each id its number, NULL if it has none';
+
+CREATE FUNCTION roaring64_numbers_count(numbers regclass, key text,
+										among roaring64 DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	n bigint;
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	EXECUTE format($sql$
+		SELECT coalesce(@extschema@.roaring64_and_cardinality(ids, $2), @extschema@.roaring64_cardinality(ids))
+		FROM %s WHERE key = $1 AND weight = 0
+		$sql$, numbers) INTO n USING key, among;
+	RETURN coalesce(n, 0);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_count(regclass, text, roaring64) IS
+'how many ids have a number: of a set, or all';
+
+-- numeric, since the sum may be no bigint.
+CREATE FUNCTION roaring64_numbers_sum(numbers regclass, key text,
+									  among roaring64 DEFAULT NULL)
+RETURNS numeric
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	total numeric;
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	EXECUTE format($sql$
+		SELECT CASE WHEN sum(n) FILTER (WHERE weight = 0) > 0 THEN sum(weight * n) END
+		FROM (SELECT weight, coalesce(@extschema@.roaring64_and_cardinality(ids, $2),
+				@extschema@.roaring64_cardinality(ids))::numeric AS n
+			FROM %s WHERE key = $1) AS counts
+		$sql$, numbers) INTO total USING key, among;
+	RETURN total;
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_sum(regclass, text, roaring64) IS
+'sum of the numbers of a set of ids, or of all';
+
+-- The set of all ids is read twice; a sum fetches it and all others.
+CREATE FUNCTION roaring64_numbers_avg(numbers regclass, key text,
+									  among roaring64 DEFAULT NULL)
+RETURNS numeric
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000
+RETURN roaring64_numbers_sum(numbers, key, among) / nullif(roaring64_numbers_count(numbers, key, among), 0);
+COMMENT ON FUNCTION roaring64_numbers_avg(regclass, text, roaring64) IS
+'average of the numbers of a set of ids, or of all';
 
 -- Both bounds ask for the ids with at least a number.  For a positive one, those
 -- whose magnitude is above it less one among the positive numbers; for another,
@@ -65,26 +157,26 @@ DECLARE
 	lowest bigint := '-9223372036854775808';
 	bound bigint;
 	magnitude bigint;
-	above members%TYPE;			-- those with a greater magnitude
-	up members%TYPE;			-- those who reach the bound
+	above @extschema@.roaring64;		-- those with a greater magnitude
+	up @extschema@.roaring64;			-- those who reach the bound
 BEGIN
-	PERFORM @extschema@.roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
 		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
 	LOOP
 		EXIT WHEN bound IS NULL;
 		magnitude := CASE WHEN bound > 0 THEN bound - 1 ELSE -nullif(bound, lowest) END;
 		EXECUTE format($sql$
-			SELECT @extschema@.roaring64_and_or_agg(ids, (size & $3 <> 0) IS TRUE ORDER BY size)
-			FROM (SELECT ids, abs(nullif(weight, $1)) AS size, bit_or(abs(nullif(weight, $1))) OVER () AS sizes
-				FROM %s WHERE key = %L AND CASE WHEN $2 > 0 THEN weight > 0 ELSE weight < 0 AND $2 > $1 END) AS t
-			WHERE (size > $3 & ~sizes) IS NOT FALSE
-			$sql$, numbers, key) INTO above USING lowest, bound, magnitude;
+			SELECT @extschema@.roaring64_and_or_agg(ids, (size & $4 <> 0) IS TRUE ORDER BY size)
+			FROM (SELECT ids, abs(nullif(weight, $2)) AS size, bit_or(abs(nullif(weight, $2))) OVER () AS sizes
+				FROM %s WHERE key = $1 AND CASE WHEN $3 > 0 THEN weight > 0 ELSE weight < 0 AND $3 > $2 END) AS t
+			WHERE (size > $4 & ~sizes) IS NOT FALSE
+			$sql$, numbers) INTO above USING key, lowest, bound, magnitude;
 		IF bound > 0 THEN
 			up := above;
 		ELSE
-			EXECUTE format('SELECT ids OPERATOR(@extschema@.-) $1 FROM %s WHERE key = %L AND weight = 0',
-				numbers, key) INTO up USING above;
+			EXECUTE format('SELECT ids OPERATOR(@extschema@.-) $2 FROM %s WHERE key = $1 AND weight = 0', numbers)
+			INTO up USING key, above;
 		END IF;
 		members := coalesce(members OPERATOR(@extschema@.-) up, members, up);
 	END LOOP;
@@ -103,10 +195,10 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	equal among%TYPE;			-- those who may still be in, or not
-	better among%TYPE;
-	slice record;
+	equal @extschema@.roaring64;		-- those who may still be in, or not
+	better @extschema@.roaring64;
 	more bigint;
+	slice record;
 BEGIN
 	IF numbers IS NULL OR key IS NULL OR n IS NULL OR lowest IS NULL THEN
 		RETURN;
@@ -114,20 +206,23 @@ BEGIN
 		RAISE 'number of ids must not be negative' USING
 			ERRCODE = 'invalid_parameter_value';
 	END IF;
-	PERFORM @extschema@.roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	members := '{}';
-	EXECUTE format('SELECT coalesce(ids OPERATOR(@extschema@.&) $1, ids) FROM %s WHERE key = %L AND weight = 0',
-		numbers, key) INTO equal USING among;
+	EXECUTE format('SELECT coalesce(ids OPERATOR(@extschema@.&) $2, ids) FROM %s WHERE key = $1 AND weight = 0', numbers)
+	INTO equal USING key, among;
 	IF equal IS NULL THEN
 		RETURN;
 	END IF;
 	FOR slice IN EXECUTE format($sql$
-		SELECT (weight > 0) <> $1 AS good, ids FROM %s WHERE key = %L AND weight <> 0
-		ORDER BY (weight > 0) <> $1 DESC, abs(weight::numeric) DESC
-		$sql$, numbers, key) USING lowest
+		SELECT (weight > 0) <> $2 AS good, ids FROM %s WHERE key = $1 AND weight <> 0
+		ORDER BY (weight > 0) <> $2 DESC, abs(weight::numeric) DESC
+		$sql$, numbers) USING key, lowest
 	LOOP
-		better := CASE WHEN slice.good THEN equal OPERATOR(@extschema@.&) slice.ids
-			ELSE equal OPERATOR(@extschema@.-) slice.ids END;
+		IF slice.good THEN
+			better := equal OPERATOR(@extschema@.&) slice.ids;
+		ELSE
+			better := equal OPERATOR(@extschema@.-) slice.ids;
+		END IF;
 		more := @extschema@.roaring64_cardinality(better);
 		IF more > n THEN
 			equal := better;
@@ -147,198 +242,223 @@ COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boo
 -- Writing
 --
 
--- Locks keys, in their order.  A key gets its row of weight 0 if it has none.
+-- Writers of a key come one after the other, as each writes the row of weight 0
+-- first; it is written and not only locked, so that a REPEATABLE READ transaction
+-- that missed another's rows gets an error.  A key that has no such row gets one
+-- and loses it at once: who inserts it too waits for us just so, and no empty set
+-- stays.  A statement a key: one INSERT ... SELECT of several is planned by Citus as
+-- one that has no shards, and locks nothing.
 CREATE FUNCTION roaring64_numbers_lock(numbers regclass, VARIADIC keys text[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	key text;
 BEGIN
-	PERFORM @extschema@.roaring64_numbers_check(numbers);
-	EXECUTE format($sql$
-		INSERT INTO %1$s AS t (key, weight, ids)
-		SELECT key, 0, '{}' FROM (SELECT key FROM %1$s WHERE false %2$s) AS k ORDER BY key
-		ON CONFLICT (key, weight) DO UPDATE SET ids = t.ids
-		$sql$, numbers, (SELECT string_agg(format('UNION SELECT %L', key), ' ') FROM unnest(keys) AS key));
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	FOR key IN SELECT DISTINCT k COLLATE "C" FROM unnest(keys) AS k ORDER BY 1 LOOP
+		EXECUTE format($sql$
+			INSERT INTO %s AS t (key, weight, ids) VALUES ($1, 0, '{}')
+			ON CONFLICT (key, weight) DO UPDATE SET ids = t.ids
+			$sql$, numbers) USING key;
+		EXECUTE format('DELETE FROM %s WHERE key = $1 AND weight = 0 AND @extschema@.roaring64_is_empty(ids)', numbers)
+		USING key;
+	END LOOP;
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
 'locks the numbers of keys until the transaction ends';
+
+-- What set and add are given: distinguishable ids, an amount for each.
+CREATE FUNCTION _roaring64_numbers_given(ids bigint[], amounts bigint[])
+RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (cardinality(ids) = cardinality(amounts)) IS NOT TRUE THEN
+		RAISE 'arrays must have the same number of elements' USING
+			ERRCODE = 'array_subscript_error',
+			DETAIL = format('There are %s ids and %s amounts.',
+							coalesce(cardinality(ids)::text, 'NULL'),
+							coalesce(cardinality(amounts)::text, 'NULL'));
+	ELSIF array_position(ids, NULL) IS NOT NULL THEN
+		RAISE 'ids must not contain nulls' USING
+			ERRCODE = 'null_value_not_allowed';
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_numbers_given(bigint[], bigint[]) IS
+'raises an error if ids and amounts are not as many, or an id is NULL';
 
 -- All slices are made in one pass over the ids: an aggregate for each weight that
 -- may be needed, with a filter.  What is written can be taken from the rows that
 -- were read, as the key is locked; ON CONFLICT has no parameter, which Citus asks.
 CREATE FUNCTION roaring64_numbers_set(numbers regclass, key text,
-									  ids bigint[], "values" bigint[])
+									  ids bigint[], amounts bigint[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, @extschema@, pg_temp
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	given record;
+	given @extschema@.roaring64;
 	weights bigint[];
 	slices text;
 BEGIN
-	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
-		RAISE 'arrays must have the same number of elements' USING
-			ERRCODE = 'array_subscript_error',
-			DETAIL = format('There are %s ids and %s values.',
-							coalesce(cardinality(ids)::text, 'NULL'),
-							coalesce(cardinality("values")::text, 'NULL'));
-	ELSIF array_position(ids, NULL) IS NOT NULL THEN
-		RAISE 'ids must not contain nulls' USING
-			ERRCODE = 'null_value_not_allowed';
-	END IF;
-	EXECUTE 'SELECT s AS ids, roaring64_cardinality(s) AS count FROM CAST($1 AS roaring64) AS s'
-	INTO given USING ids;
-	IF given.count <> cardinality(ids) THEN
+	PERFORM @extschema@._roaring64_numbers_given(ids, amounts);
+	given := ids::@extschema@.roaring64;
+	IF @extschema@.roaring64_cardinality(given) <> cardinality(ids) THEN
 		RAISE 'ids must be distinct' USING
 			ERRCODE = 'cardinality_violation',
-			HINT = 'To add up several values of an id, use roaring64_numbers_add.';
+			HINT = 'To add up several amounts of an id, use roaring64_numbers_add.';
 	END IF;
-	PERFORM roaring64_numbers_lock(numbers, key);
+	PERFORM @extschema@.roaring64_numbers_lock(numbers, key);
 
-	SELECT array_agg(weight), string_agg(format('roaring64_agg(id) FILTER (WHERE %s)',
-		CASE WHEN weight = 0 THEN 'value IS NOT NULL' WHEN weight > 0 THEN format('above & %s <> 0', weight)
-			WHEN size IS NULL THEN 'value < 0 AND below IS NULL' ELSE format('below & %s <> 0', size) END), ', ')
+	SELECT array_agg(weight), string_agg(format('@extschema@.roaring64_agg(id) FILTER (WHERE %s)',
+		CASE WHEN weight = 0 THEN 'amount IS NOT NULL' WHEN weight > 0 THEN format('above & %s <> 0', weight)
+			WHEN size IS NULL THEN 'amount < 0 AND below IS NULL' ELSE format('below & %s <> 0', size) END), ', ')
 	INTO weights, slices
 	FROM (SELECT weight, abs(nullif(weight, '-9223372036854775808')) AS size
 		FROM (SELECT 0::bigint UNION ALL SELECT sign << bit
 			FROM unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 63) AS bit WHERE sign < 0 OR bit < 63) AS w (weight)) AS w,
-		(SELECT least(min(v), 0), greatest(max(v), 0) FROM unnest("values") AS v) AS ends (least, most)
+		(SELECT least(min(a), 0), greatest(max(a), 0) FROM unnest(amounts) AS a) AS ends (least, most)
 	WHERE weight BETWEEN least AND most;
 	EXECUTE format($sql$
 		INSERT INTO %1$s (key, weight, ids)
-		SELECT %2$L, weight, ids
-		FROM (SELECT weight, old.ids AS before, coalesce(old.ids - $4, '{}') | coalesce(new.ids, '{}') AS ids
-			FROM (SELECT unnest($3) AS weight, unnest(ARRAY[%3$s]) AS ids
-				FROM (SELECT id, value, CASE WHEN value > 0 THEN value END AS above,
-						CASE WHEN value < 0 THEN -nullif(value, '-9223372036854775808') END AS below
-					FROM unnest($1, $2) AS n (id, value)) AS n) AS new
-				FULL JOIN (SELECT weight, ids FROM %1$s WHERE key = %2$L) AS old USING (weight)
-			WHERE new.ids IS NOT NULL OR old.ids && $4
+		SELECT $1, weight, ids
+		FROM (SELECT weight, old.ids AS before,
+				coalesce(@extschema@.roaring64_or(@extschema@.roaring64_andnot(old.ids, $5), new.ids), new.ids,
+						 @extschema@.roaring64_andnot(old.ids, $5)) AS ids
+			FROM (SELECT unnest($4) AS weight, unnest(ARRAY[%2$s]) AS ids
+				FROM (SELECT id, amount, CASE WHEN amount > 0 THEN amount END AS above,
+						CASE WHEN amount < 0 THEN -nullif(amount, '-9223372036854775808') END AS below
+					FROM unnest($2, $3) AS n (id, amount)) AS n) AS new
+				FULL JOIN (SELECT weight, ids FROM %1$s WHERE key = $1) AS old USING (weight)
+			WHERE new.ids IS NOT NULL OR old.ids OPERATOR(@extschema@.&&) $5
 			OFFSET 0) AS slices
-		WHERE ids IS DISTINCT FROM before
+		WHERE ids OPERATOR(@extschema@.=) before IS NOT TRUE
 		ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids
-		$sql$, numbers, key, slices) USING ids, "values", weights, given.ids;
-	EXECUTE format('DELETE FROM %s WHERE key = %L AND roaring64_is_empty(ids)', numbers, key);
+		$sql$, numbers, slices) USING key, ids, amounts, weights, given;
+	EXECUTE format('DELETE FROM %s WHERE key = $1 AND @extschema@.roaring64_is_empty(ids)', numbers) USING key;
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_set(regclass, text, bigint[], bigint[]) IS
 'sets the number of each id; NULL removes it';
 
 CREATE FUNCTION roaring64_numbers_add(numbers regclass, key text,
-									  ids bigint[], "values" bigint[])
+									  ids bigint[], amounts bigint[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, @extschema@, pg_temp
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	sums record;
+	distinct_ids bigint[];
 BEGIN
-	IF (cardinality(ids) = cardinality("values")) IS NOT TRUE THEN
-		RAISE 'arrays must have the same number of elements' USING
-			ERRCODE = 'array_subscript_error',
-			DETAIL = format('There are %s ids and %s values.',
-							coalesce(cardinality(ids)::text, 'NULL'),
-							coalesce(cardinality("values")::text, 'NULL'));
-	ELSIF array_position(ids, NULL) IS NOT NULL OR array_position("values", NULL) IS NOT NULL THEN
-		RAISE 'ids and values must not contain nulls' USING
+	PERFORM @extschema@._roaring64_numbers_given(ids, amounts);
+	IF array_position(amounts, NULL) IS NOT NULL THEN
+		RAISE 'amounts must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	PERFORM roaring64_numbers_lock(numbers, key);
-	EXECUTE format($sql$
-		SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(number), '{}') AS numbers
-		FROM (SELECT id, sum(number)::bigint AS number
-			FROM (SELECT * FROM unnest($1, $2) AS n (id, number)
-				UNION ALL
-				SELECT roaring64_elements(ids & $1::roaring64), weight FROM %s WHERE key = %L) AS parts
-			GROUP BY id) AS sums
-		$sql$, numbers, key) INTO sums USING ids, "values";
-	PERFORM roaring64_numbers_set(numbers, key, sums.ids, sums.numbers);
+	PERFORM @extschema@.roaring64_numbers_lock(numbers, key);
+	distinct_ids := ARRAY(SELECT DISTINCT unnest(ids));
+	SELECT array_agg(id), array_agg(number) INTO ids, amounts
+	FROM (SELECT id, sum(amount)::bigint AS number
+		FROM (SELECT * FROM unnest(ids, amounts) AS given (id, amount)
+			UNION ALL
+			SELECT * FROM unnest(distinct_ids, @extschema@.roaring64_numbers_get(numbers, key, distinct_ids)) AS old (id, amount)) AS parts
+		GROUP BY id) AS sums;
+	PERFORM @extschema@.roaring64_numbers_set(numbers, key, coalesce(ids, '{}'), coalesce(amounts, '{}'));
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
 'adds to the number of each id, which is 0 if it has none';
 
--- A bit at a time, with the carries as a set: first the positive numbers and the
--- negative ones, each for itself.  Those who have both then are subtracted, and
--- those of them who went below 0 are complemented.  Difference and complement are
--- of 63 bits: neither can be larger, and the highest bit of -2^63 is a borrow.
+-- A bit at a time, in two's complement, where adding needs no cases.  There a
+-- number below 0 is its magnitude inverted, and one more, hence a carry for each of
+-- the two to begin with; and so is the way back.  For that the sign of the sum must
+-- be known, which is its highest bit: so the bits are added twice, unless there are
+-- no negative numbers.  The signs tell an overflow, too.  The sum has two bits more
+-- than the largest magnitude, or 64.
 CREATE FUNCTION roaring64_numbers_merge(numbers regclass, key text, source text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, @extschema@, pg_temp
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	slice text := 'coalesce((SELECT ids FROM %s WHERE key = %L AND weight = %%s), ''{}'')';
-	a text := format(slice, numbers, key);
-	b text := format(slice, numbers, source);
-	put text := format('INSERT INTO %s (key, weight, ids) SELECT %L, %%s FROM t ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids',
-		numbers, key);
-	sign integer;
-	state record;
-	mixed record;
-	overflow boolean := false;
+	get text := format($sql$
+		SELECT coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $1 AND weight = $3), '{}') AS plus_a,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $1 AND weight = $4), '{}') AS minus_a,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $2 AND weight = $3), '{}') AS plus_b,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $2 AND weight = $4), '{}') AS minus_b
+		FROM %s WHERE key IN ($1, $2) AND weight IN ($3, $4)
+		$sql$, numbers);
+	put text := format($sql$
+		INSERT INTO %s (key, weight, ids) VALUES ($1, $2, $3)
+		ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids
+		$sql$, numbers);
+	keys record;
+	slice record;
+	-- ids: with a negative number in key, in source, in the sum
+	minus_a @extschema@.roaring64;
+	minus_b @extschema@.roaring64;
+	minus @extschema@.roaring64 := '{}';
+	-- ids that have the bit, or carry it to the next
+	a @extschema@.roaring64;
+	b @extschema@.roaring64;
+	half @extschema@.roaring64;
+	sum @extschema@.roaring64;
+	carry_a @extschema@.roaring64;
+	carry_b @extschema@.roaring64;
+	carry @extschema@.roaring64;
 BEGIN
-	PERFORM roaring64_numbers_lock(numbers, key, source);
-
-	FOREACH sign IN ARRAY '{1,-1}'::integer[] LOOP
-		EXECUTE 'SELECT ''{}''::roaring64 AS carry' INTO state;
-		FOR bit IN 0 .. CASE WHEN sign > 0 THEN 62 ELSE 63 END LOOP
-			EXECUTE format($sql$
-				WITH t AS MATERIALIZED (SELECT a # b # $1 AS sum, (a & b) | ($1 & (a # b)) AS carry
-					FROM (SELECT %1$s AS a, %2$s AS b) AS slices
-					WHERE NOT (roaring64_is_empty(b) AND roaring64_is_empty($1))),
-				w AS (%3$s)
-				SELECT coalesce((SELECT carry FROM t), '{}') AS carry
-				$sql$, format(a, '$2'), format(b, '$2'), format(put, '$2, sum'))
-			INTO state USING state.carry, sign::bigint << bit;
-		END LOOP;
-		overflow := overflow OR NOT roaring64_is_empty(state.carry);
-	END LOOP;
+	PERFORM @extschema@.roaring64_numbers_lock(numbers, key, source);
 	EXECUTE format($sql$
-		SELECT EXISTS (SELECT FROM %1$s WHERE key = %2$L AND weight < 0 AND weight > '-9223372036854775808'
-			AND ids && %3$s) OR $1
-		$sql$, numbers, key, format(a, '''-9223372036854775808''')) INTO overflow USING overflow;
-	IF overflow THEN
+		SELECT @extschema@.roaring64_or_agg(ids) FILTER (WHERE weight = 0) AS ids,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $1 AND weight < 0), '{}') AS minus_a,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $2 AND weight < 0), '{}') AS minus_b,
+			coalesce(max(round(log(2, abs(nullif(weight, 0)::numeric))))::integer, 0) AS bits
+		FROM %s WHERE key IN ($1, $2)
+		$sql$, numbers) INTO keys USING key, source;
+	IF keys.ids IS NULL THEN
+		RETURN;
+	END IF;
+	EXECUTE put USING key, 0, keys.ids;
+	minus_a := keys.minus_a;
+	minus_b := keys.minus_b;
+
+	FOR pass IN CASE WHEN @extschema@.roaring64_is_empty(@extschema@.roaring64_or(minus_a, minus_b)) THEN 2 ELSE 1 END .. 2 LOOP
+		carry_a := minus_a;
+		carry_b := minus_b;
+		carry := minus;
+		FOR bit IN 0 .. least(keys.bits + 2, 63) LOOP
+			EXECUTE get INTO slice USING key, source, CASE WHEN bit < 63 THEN 1::bigint << bit END, -1::bigint << bit;
+			a := @extschema@.roaring64_or(slice.plus_a, @extschema@.roaring64_andnot(minus_a, slice.minus_a));
+			b := @extschema@.roaring64_or(slice.plus_b, @extschema@.roaring64_andnot(minus_b, slice.minus_b));
+			half := @extschema@.roaring64_xor(a, b);
+			sum := @extschema@.roaring64_xor(half, carry_a);
+			carry_a := @extschema@.roaring64_or(@extschema@.roaring64_and(a, b), @extschema@.roaring64_and(half, carry_a));
+			half := sum;
+			sum := @extschema@.roaring64_xor(half, carry_b);
+			carry_b := @extschema@.roaring64_and(half, carry_b);
+			CONTINUE WHEN pass = 1;
+			half := @extschema@.roaring64_xor(sum, minus);
+			a := @extschema@.roaring64_xor(half, carry);
+			carry := @extschema@.roaring64_and(half, carry);
+			b := @extschema@.roaring64_and(a, minus);
+			a := @extschema@.roaring64_andnot(a, minus);
+			IF a OPERATOR(@extschema@.<>) slice.plus_a THEN
+				EXECUTE put USING key, 1::bigint << bit, a;
+			END IF;
+			IF b OPERATOR(@extschema@.<>) slice.minus_a THEN
+				EXECUTE put USING key, -1::bigint << bit, b;
+			END IF;
+		END LOOP;
+		minus := sum;
+	END LOOP;
+	-- of two with the same sign, the sum has it
+	IF NOT (@extschema@.roaring64_and(minus_a, minus_b) OPERATOR(@extschema@.<@) minus
+			AND minus OPERATOR(@extschema@.<@) @extschema@.roaring64_or(minus_a, minus_b)) THEN
 		RAISE 'bigint out of range' USING
 			ERRCODE = 'numeric_value_out_of_range';
 	END IF;
-	EXECUTE format('WITH t AS (SELECT %s | %s AS ids) %s', format(a, 0), format(b, 0), format(put, '0, ids'));
-
-	EXECUTE format($sql$
-		SELECT coalesce(roaring64_or_agg(ids) FILTER (WHERE weight > 0)
-			& roaring64_or_agg(ids) FILTER (WHERE weight < 0), '{}') AS ids
-		FROM %s WHERE key = %L
-		$sql$, numbers, key) INTO mixed;
-	IF NOT roaring64_is_empty(mixed.ids) THEN
-		EXECUTE 'SELECT ''{}''::roaring64 AS borrow' INTO state;
-		FOR bit IN 0 .. 62 LOOP
-			EXECUTE format($sql$
-				WITH t AS MATERIALIZED (SELECT p, n, p & $3 AS a, n & $3 AS b
-					FROM (SELECT %1$s AS p, %2$s AS n) AS slices),
-				w AS (%3$s), v AS (%4$s)
-				SELECT ((b | $1) - a) | (b & $1) AS borrow FROM t
-				$sql$, format(a, '$2'), format(a, '-$2'), format(put, '$2, (p - $3) | (a # b # $1)'),
-				format(put, '-$2, n - $3'))
-			INTO state USING state.borrow, 1::bigint << bit, mixed.ids;
-		END LOOP;
-		EXECUTE format($sql$
-			WITH t AS MATERIALIZED (SELECT %1$s AS n), w AS (%2$s)
-			SELECT $1 | (n & $2) AS ids FROM t
-			$sql$, format(a, '''-9223372036854775808'''), format(put, '''-9223372036854775808''::bigint, n - $2'))
-		INTO mixed USING state.borrow, mixed.ids;
-
-		EXECUTE 'SELECT $1 AS carry' INTO state USING mixed.ids;
-		FOR bit IN 0 .. 62 LOOP
-			EXECUTE format($sql$
-				WITH t AS MATERIALIZED (SELECT p, n, $3 - p AS a FROM (SELECT %1$s AS p, %2$s AS n) AS slices),
-				w AS (%3$s), v AS (%4$s)
-				SELECT a & $1 AS carry FROM t
-				$sql$, format(a, '$2'), format(a, '-$2'), format(put, '$2, p - $3'),
-				format(put, '-$2, n | (a # $1)'))
-			INTO state USING state.carry, 1::bigint << bit, mixed.ids;
-		END LOOP;
-	END IF;
-	EXECUTE format('DELETE FROM %s WHERE key IN (%L, %L) AND roaring64_is_empty(ids)', numbers, key, source);
+	EXECUTE format('DELETE FROM %s WHERE key = $1 AND @extschema@.roaring64_is_empty(ids)', numbers) USING key;
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_merge(regclass, text, text) IS
 'adds the numbers of another key to those of a key';

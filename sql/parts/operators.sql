@@ -6,7 +6,7 @@ CREATE FUNCTION roaring64_or(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
 'union';
 
@@ -14,7 +14,7 @@ CREATE FUNCTION roaring64_or_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_or_element(roaring64, bigint) IS
 'add an element';
 
@@ -22,7 +22,7 @@ CREATE FUNCTION roaring64_element_or(bigint, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_element_or'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
 'add an element';
 
@@ -30,7 +30,7 @@ CREATE FUNCTION roaring64_or_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_or_range(roaring64, int8range) IS
 'add all integers of a range';
 
@@ -59,7 +59,7 @@ CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
 'difference';
 
@@ -67,7 +67,7 @@ CREATE FUNCTION roaring64_andnot_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_andnot_element(roaring64, bigint) IS
 'remove an element';
 
@@ -75,7 +75,7 @@ CREATE FUNCTION roaring64_andnot_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_andnot_range(roaring64, int8range) IS
 'remove all integers of a range';
 
@@ -83,7 +83,7 @@ CREATE FUNCTION roaring64_xor(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
 'symmetric difference';
 
@@ -91,7 +91,7 @@ CREATE FUNCTION roaring64_xor_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_xor_element(roaring64, bigint) IS
 'add an element, or remove it if present';
 
@@ -99,7 +99,7 @@ CREATE FUNCTION roaring64_xor_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_setop_support;
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_xor_range(roaring64, int8range) IS
 'complement a range';
 
@@ -221,7 +221,7 @@ CREATE FUNCTION roaring64_contains(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contains(roaring64, roaring64) IS
 'contains';
 
@@ -229,7 +229,7 @@ CREATE FUNCTION roaring64_contains_element(roaring64, bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_element'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contains_element(roaring64, bigint) IS
 'contains element';
 
@@ -237,7 +237,7 @@ CREATE FUNCTION roaring64_contains_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contains_range(roaring64, int8range) IS
 'contains all integers of range';
 
@@ -245,7 +245,7 @@ CREATE FUNCTION roaring64_range_contains(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contains'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_range_contains(int8range, roaring64) IS
 'all elements are in the range';
 
@@ -253,7 +253,7 @@ CREATE FUNCTION roaring64_contained(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contained(roaring64, roaring64) IS
 'is contained by';
 
@@ -261,7 +261,7 @@ CREATE FUNCTION roaring64_element_contained(bigint, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_element_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_element_contained(bigint, roaring64) IS
 'is element of';
 
@@ -269,7 +269,7 @@ CREATE FUNCTION roaring64_range_contained(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_contained'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_range_contained(int8range, roaring64) IS
 'all integers of range are elements';
 
@@ -277,7 +277,7 @@ CREATE FUNCTION roaring64_contained_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contained_range(roaring64, int8range) IS
 'all elements are in the range';
 
@@ -285,7 +285,7 @@ CREATE FUNCTION roaring64_overlaps(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
 'overlaps (have elements in common)';
 
@@ -293,7 +293,7 @@ CREATE FUNCTION roaring64_overlaps_range(roaring64, int8range)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_overlaps_range(roaring64, int8range) IS
 'overlaps (have elements in common)';
 
@@ -301,7 +301,7 @@ CREATE FUNCTION roaring64_range_overlaps(int8range, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT roaring64_test_support;
+SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_range_overlaps(int8range, roaring64) IS
 'overlaps (have elements in common)';
 
@@ -310,8 +310,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contains,
 	COMMUTATOR = <@,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, roaring64) IS
 'contains';
@@ -321,8 +321,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = bigint,
 	FUNCTION = roaring64_contains_element,
 	COMMUTATOR = <@,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, bigint) IS
 'contains element';
@@ -332,8 +332,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_contains_range,
 	COMMUTATOR = <@,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (roaring64, int8range) IS
 'contains all integers of range';
@@ -343,8 +343,8 @@ CREATE OPERATOR @> (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_range_contains,
 	COMMUTATOR = <@,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR @> (int8range, roaring64) IS
 'all elements are in the range';
@@ -354,8 +354,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_contained,
 	COMMUTATOR = @>,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (roaring64, roaring64) IS
 'is contained by';
@@ -365,8 +365,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_element_contained,
 	COMMUTATOR = @>,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (bigint, roaring64) IS
 'is element of';
@@ -376,8 +376,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_range_contained,
 	COMMUTATOR = @>,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (int8range, roaring64) IS
 'all integers of range are elements';
@@ -387,8 +387,8 @@ CREATE OPERATOR <@ (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_contained_range,
 	COMMUTATOR = @>,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR <@ (roaring64, int8range) IS
 'all elements are in the range';
@@ -398,8 +398,8 @@ CREATE OPERATOR && (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_overlaps,
 	COMMUTATOR = &&,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, roaring64) IS
 'overlaps (have elements in common)';
@@ -409,8 +409,8 @@ CREATE OPERATOR && (
 	RIGHTARG = int8range,
 	FUNCTION = roaring64_overlaps_range,
 	COMMUTATOR = &&,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (roaring64, int8range) IS
 'overlaps (have elements in common)';
@@ -420,8 +420,8 @@ CREATE OPERATOR && (
 	RIGHTARG = roaring64,
 	FUNCTION = roaring64_range_overlaps,
 	COMMUTATOR = &&,
-	RESTRICT = roaring64_contsel,
-	JOIN = roaring64_contjoinsel
+	RESTRICT = _roaring64_contsel,
+	JOIN = _roaring64_contjoinsel
 );
 COMMENT ON OPERATOR && (int8range, roaring64) IS
 'overlaps (have elements in common)';

@@ -47,53 +47,53 @@ COMMENT ON FUNCTION roaring64_send(roaring64) IS
 -- because other objects name them.
 --
 
-CREATE FUNCTION roaring64_typanalyze(internal)
+CREATE FUNCTION _roaring64_typanalyze(internal)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_typanalyze'
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_typanalyze(internal) IS
+COMMENT ON FUNCTION _roaring64_typanalyze(internal) IS
 'roaring64 typanalyze';
 
-CREATE FUNCTION roaring64_contsel(internal, oid, internal, integer)
+CREATE FUNCTION _roaring64_contsel(internal, oid, internal, integer)
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'roaring64_contsel'
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_contsel(internal, oid, internal, integer) IS
+COMMENT ON FUNCTION _roaring64_contsel(internal, oid, internal, integer) IS
 'restriction selectivity of containment and overlap';
 
-CREATE FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal)
+CREATE FUNCTION _roaring64_contjoinsel(internal, oid, internal, smallint, internal)
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'roaring64_contjoinsel'
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
+COMMENT ON FUNCTION _roaring64_contjoinsel(internal, oid, internal, smallint, internal) IS
 'join selectivity of containment and overlap';
 
-CREATE FUNCTION roaring64_test_support(internal)
+CREATE FUNCTION _roaring64_test_support(internal)
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_test_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_test_support(internal) IS
+COMMENT ON FUNCTION _roaring64_test_support(internal) IS
 'planner support: tests of sets';
 
-CREATE FUNCTION roaring64_setop_support(internal)
+CREATE FUNCTION _roaring64_setop_support(internal)
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_setop_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_setop_support(internal) IS
+COMMENT ON FUNCTION _roaring64_setop_support(internal) IS
 'planner support: set operations';
 
-CREATE FUNCTION roaring64_cardinality_support(internal)
+CREATE FUNCTION _roaring64_cardinality_support(internal)
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_cardinality_support(internal) IS
+COMMENT ON FUNCTION _roaring64_cardinality_support(internal) IS
 'planner support: number of elements';
 
-CREATE FUNCTION roaring64_rows_support(internal)
+CREATE FUNCTION _roaring64_rows_support(internal)
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_rows_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_rows_support(internal) IS
+COMMENT ON FUNCTION _roaring64_rows_support(internal) IS
 'planner support: rows of elements';
 
 CREATE TYPE roaring64 (
@@ -101,7 +101,7 @@ CREATE TYPE roaring64 (
 	OUTPUT = roaring64_out,
 	RECEIVE = roaring64_recv,
 	SEND = roaring64_send,
-	ANALYZE = roaring64_typanalyze,
+	ANALYZE = _roaring64_typanalyze,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = extended,

@@ -63,22 +63,22 @@ SELECT roaring64_agg(r) FROM (VALUES ('[1,2]'::int8range), ('[0,)')) AS t (r);
 --
 -- Their support functions are for the executor
 --
-SELECT roaring64_agg_transfn('{1}', 2);
-SELECT roaring64_agg_transfn(NULL, NULL);
-SELECT roaring64_agg_array_transfn('{1}', '{2}');
-SELECT roaring64_agg_array_transfn('{1}', NULL);
-SELECT roaring64_agg_range_transfn(NULL, '[1,2]');
-SELECT roaring64_agg_range_transfn(NULL, NULL);
-SELECT roaring64_or_agg_transfn('{1}', '{2}');
-SELECT roaring64_or_agg_transfn(NULL, NULL);
-SELECT roaring64_and_agg_transfn('{1}', '{2}');
-SELECT roaring64_and_agg_transfn('{1}', NULL);
-SELECT roaring64_xor_agg_transfn('{1}', '{2}');
-SELECT roaring64_xor_agg_transfn(NULL, '{2}');
-SELECT roaring64_and_or_agg_transfn('{1}', '{2}', true);
-SELECT roaring64_and_or_agg_transfn(NULL, '{2}', NULL);
-SELECT roaring64_set_finalfn('{1,2}'), roaring64_set_finalfn(NULL);
-SELECT roaring64_cardinality_finalfn('{1,2}'), roaring64_cardinality_finalfn(NULL);
+SELECT _roaring64_agg_transfn('{1}', 2);
+SELECT _roaring64_agg_transfn(NULL, NULL);
+SELECT _roaring64_agg_array_transfn('{1}', '{2}');
+SELECT _roaring64_agg_array_transfn('{1}', NULL);
+SELECT _roaring64_agg_range_transfn(NULL, '[1,2]');
+SELECT _roaring64_agg_range_transfn(NULL, NULL);
+SELECT _roaring64_or_agg_transfn('{1}', '{2}');
+SELECT _roaring64_or_agg_transfn(NULL, NULL);
+SELECT _roaring64_and_agg_transfn('{1}', '{2}');
+SELECT _roaring64_and_agg_transfn('{1}', NULL);
+SELECT _roaring64_xor_agg_transfn('{1}', '{2}');
+SELECT _roaring64_xor_agg_transfn(NULL, '{2}');
+SELECT _roaring64_and_or_agg_transfn('{1}', '{2}', true);
+SELECT _roaring64_and_or_agg_transfn(NULL, '{2}', NULL);
+SELECT _roaring64_set_finalfn('{1,2}'), _roaring64_set_finalfn(NULL);
+SELECT _roaring64_cardinality_finalfn('{1,2}'), _roaring64_cardinality_finalfn(NULL);
 
 --
 -- Rows of every kind: repeated, dense, one to a container, one to a bucket,
@@ -523,9 +523,9 @@ CREATE AGGREGATE moving_xor (roaring64) (SFUNC = roaring64_xor, STYPE = roaring6
 	MSFUNC = roaring64_xor, MINVFUNC = roaring64_xor, MSTYPE = roaring64, MINITCOND = '{}');
 -- our transition functions with a start and an end of one's own; the start is
 -- common to all groups
-CREATE AGGREGATE largest_of (bigint) (SFUNC = roaring64_agg_transfn, STYPE = roaring64,
+CREATE AGGREGATE largest_of (bigint) (SFUNC = _roaring64_agg_transfn, STYPE = roaring64,
 	INITCOND = '{-5,42}', FINALFUNC = roaring64_max);
-CREATE AGGREGATE started (bigint) (SFUNC = roaring64_agg_transfn, STYPE = roaring64, INITCOND = '{42}');
+CREATE AGGREGATE started (bigint) (SFUNC = _roaring64_agg_transfn, STYPE = roaring64, INITCOND = '{42}');
 SELECT plain_or(s), moving_xor(s) FROM (VALUES ('{1,2}'::roaring64), (NULL), ('{2,3}')) AS t (s);
 SELECT plain_agg(v), plain_agg(v) FILTER (WHERE v > 9) AS none FROM unnest('{3,1,NULL,2}'::bigint[]) AS v;
 SELECT g, largest_of(v), started(v), roaring64_agg(v)

@@ -12,7 +12,7 @@ CREATE TEMP VIEW members AS
 	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
 		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
 CREATE TEMP VIEW functions AS
-	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(proargtypes::oid[], prorettype)
+	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)
 			OR prorettype = 'trigger'::regtype
 			OR proname ~ '^_?roaring64_rollup_(parse|deparse|expect|drop)$' AS on_tables
 	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
@@ -37,13 +37,16 @@ WHERE proparallel <> CASE WHEN provolatile = 'v' THEN 'u' WHEN on_tables THEN 'r
 -- volatile, or stable without reason, as it is no helper that works on tables
 SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
-	('roaring64_out', 'roaring64_typanalyze', 'roaring64_contsel', 'roaring64_contjoinsel');
--- a name without the prefix
+	('roaring64_out', '_roaring64_typanalyze', '_roaring64_contsel', '_roaring64_contjoinsel');
+-- a name without the prefix, which is another for what users do not call
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^_?roaring64_';
+SELECT oid::regprocedure FROM functions
+WHERE proname ~ '^roaring64_' AND proname !~ '^roaring64_(in|out|recv)$'
+	AND '{internal,cstring}'::regtype[]::oid[] && array_append(proargtypes::oid[], prorettype);
 -- a C symbol that does not start with the function's own name
 SELECT oid::regprocedure, prosrc FROM functions
 WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
-	AND prosrc !~ ('^' || proname || '($|_)')
+	AND prosrc !~ ('^' || ltrim(proname, '_') || '($|_)')
 	AND proname !~ '^roaring64_from_.*_array$';
 -- a function that does not prepare with parameters of no known type, as most
 -- drivers send them, or takes them for something else

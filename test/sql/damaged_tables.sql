@@ -99,7 +99,7 @@ DECLARE
 	ignored text;
 BEGIN
 	PERFORM roaring64_delay_add('damaged_later', 1, i, to_timestamp(1)) FROM generate_series(1, 5) AS i;
-	UPDATE damaged_later SET entries = bad;
+	UPDATE damaged_later SET ids = bad;
 	EXECUTE format('SELECT (%s)::text', expression) INTO ignored;
 	RETURN ignored;
 END $$;

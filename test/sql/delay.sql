@@ -20,12 +20,12 @@ CREATE FUNCTION ms(t timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$ SE
 SELECT roaring64_delay_create('delayed');
 \d delayed
 SELECT roaring64_delay_count('delayed'), roaring64_delay_next_due('delayed');
-CREATE VIEW rows AS SELECT ms(bucket) AS bucket, ledger, entries FROM delayed;
+CREATE VIEW rows AS SELECT ms(bucket) AS bucket, group_id, ids FROM delayed;
 
 -- 999 and 1000 are of different buckets
 SELECT roaring64_delay_add('delayed', 7, 1, at(999)), roaring64_delay_add('delayed', 7, 2, at(1000)),
 	   roaring64_delay_add('delayed', 7, 3, at(0)), roaring64_delay_add('delayed', 6, 9, at(1001));
-TABLE rows ORDER BY bucket, ledger;
+TABLE rows ORDER BY bucket, group_id;
 -- again; another due time in the same bucket; in another one
 SELECT roaring64_delay_add('delayed', 7, 1, at(999)) AS again, roaring64_delay_add('delayed', 7, 1, at(5)) AS same_bucket,
 	   roaring64_delay_add('delayed', 7, 1, at(1000)) AS other_bucket;
@@ -34,7 +34,7 @@ SELECT roaring64_delay_cancel('delayed', 7, 1, at(2000)) AS other_bucket;
 -- many: any order, repeats, what is there already, none
 SELECT roaring64_delay_add_many('delayed', ARRAY[7, 7, 3, 7, 3], ARRAY[3, 4, 5, 4, 6], ats('{0,1,5000,2,5999}'));
 SELECT roaring64_delay_add_many('delayed', '{}', '{}', '{}');
-TABLE rows ORDER BY bucket, ledger;
+TABLE rows ORDER BY bucket, group_id;
 SELECT roaring64_delay_count('delayed') AS all, roaring64_delay_count('delayed', at(999)) AS due_999,
 	   roaring64_delay_count('delayed', at(1000)) AS due_1000, roaring64_delay_count('delayed', at(-1)) AS due_before,
 	   ms(roaring64_delay_next_due('delayed'));
@@ -43,9 +43,9 @@ SELECT roaring64_delay_count('delayed') AS all, roaring64_delay_count('delayed',
 SELECT * FROM roaring64_delay_take('delayed', at(-1));
 SELECT * FROM roaring64_delay_take('delayed', at(9999), 0);
 SELECT * FROM roaring64_delay_take('delayed', at(9999), 2);
-TABLE rows ORDER BY bucket, ledger;
+TABLE rows ORDER BY bucket, group_id;
 SELECT * FROM roaring64_delay_take('delayed', at(9999), 1);
-TABLE rows ORDER BY bucket, ledger;
+TABLE rows ORDER BY bucket, group_id;
 SELECT * FROM roaring64_delay_take('delayed', at(1000));
 SELECT * FROM roaring64_delay_take('delayed', at(4999));
 SELECT * FROM roaring64_delay_take('delayed', at(5000));
@@ -55,21 +55,21 @@ SELECT roaring64_delay_next_due('delayed'), roaring64_delay_count('delayed');
 -- given back by a rollback, and by one of a savepoint only
 SELECT roaring64_delay_add_many('delayed', '{1,1,1}', '{1,2,3}', ats('{0,0,0}'));
 BEGIN;
-SELECT entry FROM roaring64_delay_take('delayed', at(0), 1);
+SELECT id FROM roaring64_delay_take('delayed', at(0), 1);
 SAVEPOINT s;
-SELECT entry FROM roaring64_delay_take('delayed', at(0), 1);
+SELECT id FROM roaring64_delay_take('delayed', at(0), 1);
 ROLLBACK TO s;
-SELECT entry FROM roaring64_delay_take('delayed', at(0));
+SELECT id FROM roaring64_delay_take('delayed', at(0));
 ROLLBACK;
 TABLE rows;
 BEGIN;
-SELECT entry FROM roaring64_delay_take('delayed', at(0));
+SELECT id FROM roaring64_delay_take('delayed', at(0));
 -- taken and put off, in one transaction
 SELECT roaring64_delay_add('delayed', 1, 2, at(0)), roaring64_delay_add('delayed', 1, 2, at(9000));
 COMMIT;
 TABLE rows ORDER BY bucket;
 -- all rows are taken, whatever the query does with them
-SELECT entry FROM roaring64_delay_take('delayed', at(9999)) LIMIT 1;
+SELECT id FROM roaring64_delay_take('delayed', at(9999)) LIMIT 1;
 SELECT count(*) FROM delayed;
 
 -- in a select list
@@ -80,11 +80,11 @@ SELECT 'message', roaring64_delay_take('delayed', at(0));
 SELECT roaring64_delay_add('delayed', 1, 1, at(0));
 SELECT * FROM roaring64_delay_take('delayed', NULL);
 SELECT roaring64_delay_cancel('delayed', 1, NULL, at(0));
-SELECT entry FROM roaring64_delay_take('delayed', at(0), NULL);
+SELECT id FROM roaring64_delay_take('delayed', at(0), NULL);
 -- until now, unless told otherwise
 SELECT roaring64_delay_add('delayed', 1, 1, now() - interval '1 s'), roaring64_delay_add('delayed', 1, 2, now() + interval '1 h');
-SELECT entry FROM roaring64_delay_take('delayed');
-SELECT entry FROM roaring64_delay_take('delayed', "limit" => 5);
+SELECT id FROM roaring64_delay_take('delayed');
+SELECT id FROM roaring64_delay_take('delayed', n => 5);
 SELECT roaring64_delay_count('delayed', now()), roaring64_delay_count('delayed');
 DELETE FROM delayed;
 
@@ -93,10 +93,14 @@ DELETE FROM delayed;
 --
 SELECT roaring64_delay_add_many('delayed', '{1,1,1}', '{1,2,3}', ats('{0,0,5000}'));
 SELECT roaring64_delay_cancel('delayed', 1, 1, at(999)) AS there, roaring64_delay_cancel('delayed', 1, 1, at(999)) AS gone,
-	   roaring64_delay_cancel('delayed', 1, 2, at(1000)) AS other_bucket, roaring64_delay_cancel('delayed', 2, 2, at(0)) AS other_ledger;
-TABLE rows ORDER BY bucket, ledger;
+	   roaring64_delay_cancel('delayed', 1, 2, at(1000)) AS other_bucket, roaring64_delay_cancel('delayed', 2, 2, at(0)) AS other_group;
+TABLE rows ORDER BY bucket, group_id;
 SELECT roaring64_delay_cancel('delayed', 1, 2, at(0)) AS last_of_row;
-TABLE rows ORDER BY bucket, ledger;
+TABLE rows ORDER BY bucket, group_id;
+-- without the due time: wherever it is, in that group
+SELECT roaring64_delay_add_many('delayed', '{1,1,1,2}', '{7,7,8,7}', ats('{0,9000,9000,0}'));
+SELECT roaring64_delay_cancel('delayed', 1, 7) AS there, roaring64_delay_cancel('delayed', 1, 7) AS gone, roaring64_delay_cancel('delayed', 3, 7) AS other_group;
+TABLE rows ORDER BY bucket, group_id;
 DROP VIEW rows;
 DROP TABLE delayed;
 
@@ -133,11 +137,11 @@ INSERT INTO dues VALUES (1, '1970-01-01 00:00:00.0019+00'), (2, '1969-12-31 23:5
 	(4, '2000-01-01 00:00:00+00'), (5, '2026-07-01 12:00:00+02'), (6, 'infinity'), (7, '-infinity'),
 	(-9223372036854775808, '2026-07-01 12:00:01+02'), (9223372036854775807, '2026-07-01 12:00:02+02');
 SELECT bool_and(roaring64_delay_add(name, n, -1 - n, due)) FROM widths, dues;
-CREATE TABLE found (name text, bucket timestamptz, ledger bigint, entry bigint);
+CREATE TABLE found (name text, bucket timestamptz, group_id bigint, id bigint);
 INSERT INTO found SELECT name, t.* FROM widths, roaring64_delay_take(name, 'infinity') AS t;
-SELECT count(*), bool_and(bucket <= due AND (due < bucket + width OR NOT isfinite(due) AND bucket = due) AND entry = -1 - n) AS right_buckets,
+SELECT count(*), bool_and(bucket <= due AND (due < bucket + width OR NOT isfinite(due) AND bucket = due) AND id = -1 - n) AS right_buckets,
 	   count(DISTINCT bucket) FILTER (WHERE name = 'narrow') AS narrow, count(DISTINCT bucket) FILTER (WHERE name = 'day') AS day
-FROM found JOIN widths USING (name) JOIN dues ON ledger = n;
+FROM found JOIN widths USING (name) JOIN dues ON group_id = n;
 -- what comes at once, and what never does
 SELECT roaring64_delay_add_many('day', '{1,1}', '{1,2}', '{-infinity,infinity}');
 SELECT * FROM roaring64_delay_take('day');
@@ -148,7 +152,7 @@ DROP TABLE narrow, pulsar, day, wide, odd, widths, dues, found;
 -- Against a table with a row for every message
 --
 SELECT roaring64_delay_create('delayed', '64 ms');
-CREATE TABLE messages (ledger bigint, entry bigint, due bigint);
+CREATE TABLE messages (group_id bigint, id bigint, due bigint);
 DO $$
 DECLARE
 	seed double precision := random();
@@ -165,14 +169,14 @@ BEGIN
 			SELECT DISTINCT ON (l, e) l, e, d
 			FROM (SELECT (random() * 3)::bigint AS l, step * 100 + (random() * 20)::bigint AS e, (random() * 3000)::bigint AS d
 				  FROM generate_series(1, 10)) AS t RETURNING *)
-		SELECT CASE WHEN step % 5 = 0 THEN (SELECT count(*) FILTER (WHERE roaring64_delay_add('delayed', ledger, entry, at(due))) FROM fresh)
-					ELSE (SELECT count(*) FROM (SELECT roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(at(due))) FROM fresh OFFSET 0) AS t) END
+		SELECT CASE WHEN step % 5 = 0 THEN (SELECT count(*) FILTER (WHERE roaring64_delay_add('delayed', group_id, id, at(due))) FROM fresh)
+					ELSE (SELECT count(*) FROM (SELECT roaring64_delay_add_many('delayed', array_agg(group_id), array_agg(id), array_agg(at(due))) FROM fresh OFFSET 0) AS t) END
 		INTO most;
 		WITH chosen AS (
 			SELECT * FROM messages ORDER BY random() LIMIT 2),
 		gone AS (
-			DELETE FROM messages AS m USING chosen AS c WHERE m.ledger = c.ledger AND m.entry = c.entry RETURNING m.*)
-		SELECT count(*) FILTER (WHERE NOT roaring64_delay_cancel('delayed', ledger, entry, at(due))) FROM gone INTO most;
+			DELETE FROM messages AS m USING chosen AS c WHERE m.group_id = c.group_id AND m.id = c.id RETURNING m.*)
+		SELECT count(*) FILTER (WHERE NOT roaring64_delay_cancel('delayed', group_id, id, at(due))) FROM gone INTO most;
 		IF most <> 0 THEN
 			RAISE EXCEPTION 'with setseed(%): a message could not be cancelled in step %', seed, step;
 		END IF;
@@ -182,13 +186,13 @@ BEGIN
 		   OR roaring64_delay_next_due('delayed') <> (SELECT at(min(due >> 6 << 6)) FROM messages) THEN
 			RAISE EXCEPTION 'with setseed(%): counts differ in step %', seed, step;
 		END IF;
-		ours := ARRAY(SELECT ARRAY[ms(bucket), ledger, entry] FROM roaring64_delay_take('delayed', at(until), most));
+		ours := ARRAY(SELECT ARRAY[ms(bucket), group_id, id] FROM roaring64_delay_take('delayed', at(until), most));
 		WITH due AS (
-			SELECT m.due >> 6 << 6 AS bucket, ledger, entry FROM messages AS m
+			SELECT m.due >> 6 << 6 AS bucket, group_id, id FROM messages AS m
 			WHERE due >> 6 <= until >> 6 ORDER BY 1, 2, 3 LIMIT most),
 		gone AS (
-			DELETE FROM messages AS m USING due AS d WHERE m.ledger = d.ledger AND m.entry = d.entry)
-		SELECT coalesce(array_agg(ARRAY[bucket, ledger, entry] ORDER BY bucket, ledger, entry), '{}') FROM due INTO theirs;
+			DELETE FROM messages AS m USING due AS d WHERE m.group_id = d.group_id AND m.id = d.id)
+		SELECT coalesce(array_agg(ARRAY[bucket, group_id, id] ORDER BY bucket, group_id, id), '{}') FROM due INTO theirs;
 		IF ours IS DISTINCT FROM theirs THEN
 			RAISE EXCEPTION 'with setseed(%): step % took % instead of %', seed, step, ours, theirs;
 		END IF;
@@ -199,7 +203,7 @@ BEGIN
 	END IF;
 END $$;
 SELECT (SELECT count(*) FROM messages) = roaring64_delay_count('delayed') AS same_rest;
-SELECT count(*) AS empty_sets FROM delayed WHERE roaring64_is_empty(entries);
+SELECT count(*) AS empty_sets FROM delayed WHERE roaring64_is_empty(ids);
 DROP TABLE delayed, messages;
 
 --
@@ -233,10 +237,32 @@ CREATE TABLE parted (LIKE later INCLUDING CONSTRAINTS INCLUDING INDEXES) PARTITI
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO ('1970-01-01 00:01+00');
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM ('1970-01-01 00:01+00') TO (MAXVALUE);
 SELECT roaring64_delay_add_many('parted', '{1,1,2}', '{1,2,3}', ats('{59999,60000,60001}'));
-SELECT tableoid::regclass, * FROM parted ORDER BY bucket, ledger;
+SELECT tableoid::regclass, * FROM parted ORDER BY bucket, group_id;
 SELECT * FROM roaring64_delay_take('parted', at(60900), 2);
 SELECT roaring64_delay_cancel('parted', 2, 3, at(60000)), roaring64_delay_count('parted');
 DROP TABLE copied, parted;
+
+-- names that mean something to format() or in a string
+DO $$
+DECLARE
+	name text;
+	t regclass;
+BEGIN
+	FOREACH name IN ARRAY ARRAY['%', '100%%', '%1$s', '%s', '%L', 'a''b', '"x y"', 'a\b', '$1'] LOOP
+		EXECUTE format('CREATE SCHEMA %I', name);
+		t := roaring64_delay_create(quote_ident(name) || '.' || quote_ident(name));
+		ASSERT (SELECT c.relname = name AND n.nspname = name FROM pg_class AS c, pg_namespace AS n WHERE c.oid = t AND n.oid = relnamespace), name;
+		ASSERT roaring64_delay_add(t, 1, 1, at(0)) AND roaring64_delay_add(t, 2, 2, at(0)), name;
+		PERFORM roaring64_delay_add_many(t, '{1,1}', '{3,4}', ats('{0,5000}'));
+		ASSERT roaring64_delay_width(t) = '1 s' AND roaring64_delay_count(t) = 4 AND roaring64_delay_next_due(t) = at(0), name;
+		ASSERT roaring64_delay_cancel(t, 1, 1, at(0)) AND roaring64_delay_cancel(t, 1, 4), name;
+		ASSERT (SELECT array_agg(id) = '{3}' FROM roaring64_delay_take(t, at(0), 1)), name;
+		ASSERT (SELECT array_agg(id) = '{2}' FROM roaring64_delay_take(t)), name;
+		ASSERT roaring64_delay_next_due(t) IS NULL, name;
+		EXECUTE format('DROP TABLE %s', t);
+		EXECUTE format('DROP SCHEMA %I', name);
+	END LOOP;
+END $$;
 
 -- another meaning of operators and functions in front of search_path, and other
 -- settings of how an interval or a time looks
@@ -310,7 +336,7 @@ SELECT roaring64_delay_cancel('pg_class', 1, 1, at(1));
 SELECT roaring64_delay_take('pg_class');
 SELECT roaring64_delay_count('pg_class');
 SELECT roaring64_delay_next_due('pg_class');
-SELECT roaring64_delay_width('pg_class'), roaring64_delay_width('later');
+SELECT roaring64_delay_width('pg_class');
 SELECT roaring64_delay_width('later');
 SELECT roaring64_delay_add('missing', 1, 1, at(1));
 BEGIN;

@@ -7,7 +7,8 @@ CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
 \set SHOW_CONTEXT never
 
-CREATE TABLE amounts (key text, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
+SELECT roaring64_numbers_create('amounts');
+\d amounts
 
 SELECT roaring64_numbers_set('amounts', 'a', '{1,2,3,4,5}', '{5,0,-3,7,-9223372036854775808}');
 SELECT weight, ids FROM amounts ORDER BY weight;
@@ -88,19 +89,79 @@ SELECT roaring64_numbers_set('pg_class', 'a', '{1}', '{1}');
 SELECT roaring64_numbers_add('pg_class', 'a', '{1}', '{1}');
 SELECT roaring64_numbers_merge('pg_class', 'a', 'b');
 SELECT roaring64_numbers_lock(NULL, 'a');
+SELECT roaring64_numbers_get('points', 'a', '{1}');
+SELECT roaring64_numbers_sum('points', 'a');
+SELECT roaring64_numbers_avg('points', 'a');
+SELECT roaring64_numbers_count('points', 'a');
+SELECT roaring64_numbers_merge('points', 'a', 'b');
 DROP TABLE points;
+-- names that cannot be
+SELECT roaring64_numbers_create('a.b.c');
+SELECT roaring64_numbers_create('a b');
+SELECT roaring64_numbers_create(NULL);
+SET search_path = nowhere;
+SELECT public.roaring64_numbers_create('amounts');
+RESET search_path;
+
+-- a locked key that is new gets no row, and one that is there keeps its rows
+SELECT roaring64_numbers_create('locked');
+SELECT roaring64_numbers_set('locked', 'a', '{1}', '{0}');
+SELECT roaring64_numbers_lock('locked', 'new', 'a', 'new', 'b');
+SELECT * FROM locked;
+SELECT roaring64_numbers_lock('locked', 'a', NULL);
+DROP TABLE locked;
+
+-- Names and keys that mean something to format() or in a string.  Each key of each
+-- table gets numbers of its own by every function, and keeps them.
+CREATE FUNCTION odd_names(OUT tables bigint, OUT differences text[]) LANGUAGE plpgsql AS $$
+DECLARE
+	odd text[] := ARRAY['%', '100%', '100%%', '%1$s', '%s', '%L', 'a''b', '"x y"', 'a\b', '$1', 'src', ''];
+	name text;
+	t regclass;
+	k integer;
+BEGIN
+	tables := 0;
+	differences := '{}';
+	FOREACH name IN ARRAY odd[1 : 11] LOOP
+		t := roaring64_numbers_create(quote_ident(name));
+		IF (SELECT relname FROM pg_class WHERE oid = t) <> name THEN
+			differences := differences || format('%s is %s', name, t);
+		END IF;
+		FOR k IN 1 .. 12 LOOP
+			PERFORM roaring64_numbers_lock(t, odd[k]), roaring64_numbers_set(t, odd[k], ARRAY[1, 2], ARRAY[k, 0]),
+				roaring64_numbers_add(t, odd[k], '{2}', ARRAY[-k]);
+		END LOOP;
+		FOR k IN 1 .. 11 LOOP
+			PERFORM roaring64_numbers_merge(t, odd[k], odd[k + 1]);
+		END LOOP;
+		differences := differences || ARRAY(
+			SELECT format('%s %s', t, odd[i]) FROM generate_series(1, 12) AS i, CAST(CASE i WHEN 12 THEN 12 ELSE 2 * i + 1 END AS bigint) AS n
+			WHERE (roaring64_numbers_get(t, odd[i], '{1,2}') = ARRAY[n, -n] AND roaring64_numbers_sum(t, odd[i]) = 0
+				AND roaring64_numbers_avg(t, odd[i], '{1}') = n AND roaring64_numbers_count(t, odd[i], '{2,3}') = 1
+				AND roaring64_numbers_in_range(t, odd[i], int8range(n, n, '[]')) = '{1}'
+				AND roaring64_numbers_in_range(t, odd[i], int8range(NULL, 0)) = '{2}'
+				AND roaring64_numbers_top(t, odd[i], 1) = '{1}') IS NOT TRUE);
+		EXECUTE format('SELECT %L || count(*) FROM %s WHERE key <> ALL ($1) OR roaring64_is_empty(ids) HAVING count(*) > 0', t || ': ', t)
+		INTO name USING odd;
+		differences := array_remove(differences || name, NULL);
+		EXECUTE format('DROP TABLE %s', t);
+		tables := tables + 1;
+	END LOOP;
+END $$;
+SELECT * FROM odd_names();
 
 --
 -- Random cases, beside a table of a row for every id.  Numbers are small, or of so
 -- many bits, or next to a power of two or to the ends of bigint, so that rows come
 -- and go; ids are a few of each of some containers.  A round changes the numbers
--- of one of three keys, or does not as they would go out of range; then all that
--- can be asked of it is asked.  Each is a transaction, so that dead rows go.
+-- of one of three keys, or does not as they would go out of range; then all numbers
+-- of all keys are compared, and all that can be asked of the key is asked.  Each is
+-- a transaction, so that dead rows go.
 -- $ROARING64_TEST_NUMBERS is how many rounds, 60 by default; 400 are more than
 -- 10,000 cases.
 --
-CREATE TABLE numbers (key integer, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
-CREATE TABLE model (key integer, id bigint, value bigint NOT NULL, PRIMARY KEY (key, id));
+SELECT roaring64_numbers_create('numbers');
+CREATE TABLE model (key text, id bigint, value bigint NOT NULL, PRIMARY KEY (key, id));
 
 CREATE FUNCTION some_number(width integer) RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT CASE (random() * 5)::int
@@ -120,12 +181,14 @@ DECLARE
 	cases integer := 0;
 	differences integer := 0;
 	refused integer := 0;
-	this_key integer;
-	other_key integer;
+	keys text[] := ARRAY['100%', '100%%', $k$%1$s 'a' "x y"$k$];
+	this_key text;
+	other_key text;
 	width integer;
 	these bigint[];
 	given bigint[];
 	segment roaring64;
+	asked bigint[];
 	span int8range;
 	bound bigint;
 	k integer;
@@ -135,8 +198,8 @@ DECLARE
 	weights bigint[] := ARRAY(SELECT 0 UNION ALL SELECT sign << bit FROM generate_series(0, 63) AS bit, unnest('{1,-1}'::bigint[]) AS sign WHERE sign < 0 OR bit < 63);
 BEGIN
 	FOR round IN 1 .. rounds LOOP
-		this_key := 1 + (random() * 2)::int;
-		other_key := 1 + (random() * 2)::int;
+		this_key := keys[1 + (random() * 2)::int];
+		other_key := keys[1 + (random() * 2)::int];
 		width := (ARRAY[1, 3, 8, 8, 17, 17, 40, 62])[1 + (random() * 7)::int];
 		these := some_ids();
 		given := ARRAY(SELECT some_number(width) FROM unnest(these) AS id WHERE id IS NOT NULL);
@@ -145,7 +208,7 @@ BEGIN
 		CASE (random() * 9)::int
 			WHEN 0, 1, 2 THEN		-- set, and take away every fifth
 				given := ARRAY(SELECT CASE WHEN random() < 0.8 THEN v END FROM unnest(given) AS v);
-				PERFORM roaring64_numbers_set('numbers', this_key::text, these, given);
+				PERFORM roaring64_numbers_set('numbers', this_key, these, given);
 				DELETE FROM model WHERE key = this_key AND id = ANY (these);
 				INSERT INTO model SELECT this_key, n.* FROM unnest(these, given) AS n (id, value) WHERE value IS NOT NULL;
 			WHEN 3, 4, 5 THEN		-- add, the first one twice
@@ -158,7 +221,7 @@ BEGIN
 					should := true;
 				END;
 				BEGIN
-					PERFORM roaring64_numbers_add('numbers', this_key::text, these, given);
+					PERFORM roaring64_numbers_add('numbers', this_key, these, given);
 				EXCEPTION WHEN numeric_value_out_of_range THEN
 					was_refused := true;
 				END;
@@ -170,22 +233,23 @@ BEGIN
 					should := true;
 				END;
 				BEGIN
-					PERFORM roaring64_numbers_merge('numbers', this_key::text, other_key::text);
+					PERFORM roaring64_numbers_merge('numbers', this_key, other_key);
 				EXCEPTION WHEN numeric_value_out_of_range THEN
 					was_refused := true;
 				END;
 			WHEN 8 THEN			-- one more, and one less again
-				PERFORM roaring64_numbers_add('numbers', this_key::text, array_agg(id), array_agg(d)),
-					roaring64_numbers_add('numbers', this_key::text, array_agg(id), array_agg(-d))
+				PERFORM roaring64_numbers_add('numbers', this_key, array_agg(id), array_agg(d)),
+					roaring64_numbers_add('numbers', this_key, array_agg(id), array_agg(-d))
 				FROM (SELECT id, CASE WHEN value < 0 THEN 1 ELSE -1 END FROM model WHERE key = this_key) AS m (id, d)
 				HAVING count(*) > 0;
 			ELSE				-- take all away
-				PERFORM roaring64_numbers_set('numbers', this_key::text, array_agg(id), array_agg(NULL::bigint))
+				PERFORM roaring64_numbers_set('numbers', this_key, array_agg(id), array_agg(NULL::bigint))
 				FROM model WHERE key = this_key HAVING count(*) > 0;
 				DELETE FROM model WHERE key = this_key;
 		END CASE;
 		refused := refused + was_refused::int;
 		segment := some_ids() || some_ids();
+		asked := some_ids();
 		bound := some_number(width);
 		span := CASE (random() * 5)::int
 			WHEN 0 THEN int8range(bound, NULL, '()') WHEN 1 THEN int8range(NULL, bound)
@@ -198,22 +262,31 @@ BEGIN
 			NOT EXISTS (SELECT FROM numbers WHERE key = this_key AND (roaring64_is_empty(ids) OR weight <> ALL (weights))),
 			coalesce((SELECT roaring64_and_cardinality(roaring64_or_agg(ids) FILTER (WHERE weight > 0), roaring64_or_agg(ids) FILTER (WHERE weight < 0)) FROM numbers WHERE key = this_key), 0) = 0,
 			(SELECT ids FROM numbers WHERE key = this_key AND weight = 0) IS NOT DISTINCT FROM (SELECT roaring64_agg(id) FROM model WHERE key = this_key),
-			-- every number
-			NOT EXISTS (SELECT FROM (SELECT id, sum(weight) AS value FROM numbers, roaring64_elements(ids) AS id WHERE key = this_key GROUP BY id) AS n
-				FULL JOIN (SELECT id, value FROM model WHERE key = this_key) AS m USING (id) WHERE n.value IS DISTINCT FROM m.value),
+			-- every number, of every key
+			NOT EXISTS (SELECT FROM (SELECT key, id, sum(weight) AS value FROM numbers, roaring64_elements(ids) AS id GROUP BY key, id) AS n
+				FULL JOIN model AS m USING (key, id) WHERE n.value IS DISTINCT FROM m.value),
+			-- by the functions: the sum over nothing is none
+			(SELECT (roaring64_numbers_sum('numbers', this_key, segment), roaring64_numbers_avg('numbers', this_key, segment), roaring64_numbers_count('numbers', this_key, segment)))
+				IS NOT DISTINCT FROM (SELECT (sum(value), avg(value), count(*)) FROM model WHERE key = this_key AND id <@ segment),
+			(SELECT (roaring64_numbers_sum('numbers', this_key), roaring64_numbers_avg('numbers', this_key), roaring64_numbers_count('numbers', this_key)))
+				IS NOT DISTINCT FROM (SELECT (sum(value), avg(value), count(*)) FROM model WHERE key = this_key),
+			roaring64_numbers_get('numbers', this_key, these || asked || these[1 : 2])
+				= roaring64_numbers_get('numbers', this_key, these) || roaring64_numbers_get('numbers', this_key, asked) || roaring64_numbers_get('numbers', this_key, these[1 : 2]),
 			-- sum and count over a set, and over all
 			(SELECT (sum(weight * roaring64_and_cardinality(ids, segment)::numeric), coalesce(sum(roaring64_and_cardinality(ids, segment)) FILTER (WHERE weight = 0), 0)::bigint) FROM numbers WHERE key = this_key)
 				IS NOT DISTINCT FROM (SELECT (CASE WHEN count(*) > 0 THEN coalesce(sum(value) FILTER (WHERE id <@ segment), 0) END, count(*) FILTER (WHERE id <@ segment)) FROM model WHERE key = this_key),
 			(SELECT sum(weight * roaring64_cardinality(ids)::numeric) FROM numbers WHERE key = this_key)
 				IS NOT DISTINCT FROM (SELECT sum(value) FROM model WHERE key = this_key),
 			-- ranges
-			roaring64_numbers_in_range('numbers', this_key::text, int8range(bound, NULL)) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value >= bound),
-			roaring64_numbers_in_range('numbers', this_key::text, span) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value <@ span),
+			roaring64_numbers_in_range('numbers', this_key, int8range(bound, NULL)) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value >= bound),
+			roaring64_numbers_in_range('numbers', this_key, span) = (SELECT coalesce(roaring64_agg(id), '{}') FROM model WHERE key = this_key AND value <@ span),
 			-- the first ones: of equal numbers, the smallest ids
-			roaring64_numbers_top('numbers', this_key::text, k) =
+			roaring64_numbers_top('numbers', this_key, k) =
 				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key ORDER BY value DESC, id LIMIT k) AS t),
-			roaring64_numbers_top('numbers', this_key::text, k, segment, true) =
+			roaring64_numbers_top('numbers', this_key, k, segment, true) =
 				(SELECT coalesce(roaring64_agg(id), '{}') FROM (SELECT id FROM model WHERE key = this_key AND id <@ segment ORDER BY value, id LIMIT k) AS t)];
+		same := same || ARRAY(SELECT n.number IS NOT DISTINCT FROM (SELECT value FROM model WHERE key = this_key AND model.id = n.id)
+				FROM unnest(asked || these, roaring64_numbers_get('numbers', this_key, asked || these)) AS n (id, number) LIMIT 12);
 		-- sums over some more sets, and numbers one by one
 		same := same || ARRAY(SELECT (SELECT sum(weight * roaring64_and_cardinality(ids, s)::numeric) FROM numbers WHERE key = this_key)
 				IS NOT DISTINCT FROM (SELECT CASE WHEN count(*) > 0 THEN coalesce(sum(value) FILTER (WHERE id <@ s), 0) END FROM model WHERE key = this_key)

@@ -99,11 +99,11 @@ FROM unnest(delay_calls('later')) c;
 SELECT changed, answers_after(change, delay_calls('bare_later')) FROM changes_of('{bare_later}');
 SELECT change, answers_after(change, delay_calls('false_later'))
 FROM unnest(ARRAY[
-	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries int, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
-	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries false_set, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
-	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 month'', bucket, ''epoch'')))',
-	'CREATE TABLE false_later (bucket timestamptz, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(NULL, bucket, ''epoch'')))',
-	'CREATE TABLE false_later (bucket text, ledger bigint, entries roaring64, CONSTRAINT bucket_width CHECK (bucket <> ''date_bin(x''))',
+	'CREATE TABLE false_later (bucket timestamptz, group_id bigint, ids int, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, group_id bigint, ids false_set, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 s'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, group_id bigint, ids roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(''1 month'', bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket timestamptz, group_id bigint, ids roaring64, CONSTRAINT bucket_width CHECK (bucket = date_bin(NULL, bucket, ''epoch'')))',
+	'CREATE TABLE false_later (bucket text, group_id bigint, ids roaring64, CONSTRAINT bucket_width CHECK (bucket <> ''date_bin(x''))',
 	'CREATE VIEW false_later AS SELECT * FROM later']) change;
 
 --

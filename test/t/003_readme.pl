@@ -251,7 +251,7 @@ sub fold_out_arguments
 	my ($function) = @_;
 	my @out;
 
-	push @out, $1 while $function =~ s/, OUT ([^,)]*)//;
+	push @out, $1 while $function =~ s/(?:, |(?<=\())OUT ([^,)]*)//;
 	$function =~ s/→ (SETOF )?record/'→ ' . (defined $1 ? $1 : '') . '(' . join(', ', @out) . ')'/e
 	  if @out;
 	return $function;
@@ -328,7 +328,7 @@ same('the functions behind operators and casts are there',
 	[ grep { !$is_there{$_} } sort keys %behind ], []);
 same(
 	'every function that can be called has an example',
-	[ grep { !/_(?:rollup_\w+|facets|recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ && /→/ }
+	[ grep { !/^`?_|_(?:rollup_\w+|facets|recv|transfn|gin_\w+)\(|\(internal|→ trigger`?$/ && /→/ }
 		  map { $_->{Function} } grep { $_->{Example} eq '—' } @{ $table{Function} } ],
 	[]);
 

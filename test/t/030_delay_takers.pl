@@ -33,10 +33,10 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION roaring64;
 	SELECT roaring64_delay_create('delayed', '256 ms');
-	CREATE TABLE taken (ledger bigint, entry bigint, bucket timestamptz,
-		taker int, n bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (ledger, entry));
-	CREATE TABLE added (ledger bigint, entry bigint, due timestamptz, PRIMARY KEY (ledger, entry));
-	CREATE TABLE cancelled (ledger bigint, entry bigint, PRIMARY KEY (ledger, entry));
+	CREATE TABLE taken (group_id bigint, id bigint, bucket timestamptz,
+		taker int, n bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (group_id, id));
+	CREATE TABLE added (group_id bigint, id bigint, due timestamptz, PRIMARY KEY (group_id, id));
+	CREATE TABLE cancelled (group_id bigint, id bigint, PRIMARY KEY (group_id, id));
 
 	-- takes in transactions of up to "most" messages until there are none and no
 	-- more come, or for ever if they do; one in ten is rolled back
@@ -49,8 +49,8 @@ $node->safe_psql(
 	BEGIN
 		WHILE more OR found > 0 LOOP
 			SELECT c.more INTO more FROM come AS c;
-			INSERT INTO taken (ledger, entry, bucket, taker)
-			SELECT ledger, entry, bucket, me
+			INSERT INTO taken (group_id, id, bucket, taker)
+			SELECT group_id, id, bucket, me
 			FROM roaring64_delay_take('delayed', 'infinity', (1 + random() * most)::bigint);
 			GET DIAGNOSTICS found = ROW_COUNT;
 			IF random() < 0.1 THEN
@@ -68,19 +68,19 @@ $node->safe_psql(
 	END $$;
 
 	-- adds batches, and single messages, and cancels some of those at once
-	CREATE PROCEDURE add(first_ledger int, batches int) LANGUAGE plpgsql AS $$
+	CREATE PROCEDURE add(first_group int, batches int) LANGUAGE plpgsql AS $$
 	BEGIN
-		FOR l IN first_ledger .. first_ledger + batches - 1 LOOP
+		FOR l IN first_group .. first_group + batches - 1 LOOP
 			INSERT INTO added SELECT l, e, to_timestamp(random() * 20) FROM generate_series(1, 100) AS e;
-			PERFORM roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(due))
-			FROM added WHERE ledger = l;
+			PERFORM roaring64_delay_add_many('delayed', array_agg(group_id), array_agg(id), array_agg(due))
+			FROM added WHERE group_id = l;
 			COMMIT;
 			INSERT INTO added VALUES (l, 101, to_timestamp(random() * 20));
-			PERFORM roaring64_delay_add('delayed', ledger, entry, due) FROM added WHERE ledger = l AND entry = 101;
+			PERFORM roaring64_delay_add('delayed', group_id, id, due) FROM added WHERE group_id = l AND id = 101;
 			COMMIT;
 			INSERT INTO cancelled
-			SELECT ledger, entry FROM (SELECT * FROM added WHERE ledger = l AND entry % 10 = 0 ORDER BY date_bin('256 ms', due, '2000-01-01 00:00:00+00')) AS a
-			WHERE roaring64_delay_cancel('delayed', ledger, entry, due);
+			SELECT group_id, id FROM (SELECT * FROM added WHERE group_id = l AND id % 10 = 0 ORDER BY date_bin('256 ms', due, '2000-01-01 00:00:00+00')) AS a
+			WHERE roaring64_delay_cancel('delayed', group_id, id, due);
 			COMMIT;
 		END LOOP;
 	END $$;
@@ -113,18 +113,18 @@ sub value { return $node->safe_psql('postgres', $_[0]); }
 # Every message that was added is in one of three places, and no other is.
 my $accounts = q{
 	SELECT count(*) FROM (
-		SELECT ledger, entry FROM added
+		SELECT group_id, id FROM added
 		EXCEPT ALL
-		(SELECT ledger, entry FROM taken
-		 UNION ALL SELECT ledger, entry FROM cancelled
-		 UNION ALL SELECT ledger, e FROM delayed, roaring64_elements(entries) AS e)) AS t
+		(SELECT group_id, id FROM taken
+		 UNION ALL SELECT group_id, id FROM cancelled
+		 UNION ALL SELECT group_id, e FROM delayed, roaring64_elements(ids) AS e)) AS t
 	UNION ALL
 	SELECT count(*) FROM (
-		(SELECT ledger, entry FROM taken
-		 UNION ALL SELECT ledger, entry FROM cancelled
-		 UNION ALL SELECT ledger, e FROM delayed, roaring64_elements(entries) AS e)
+		(SELECT group_id, id FROM taken
+		 UNION ALL SELECT group_id, id FROM cancelled
+		 UNION ALL SELECT group_id, e FROM delayed, roaring64_elements(ids) AS e)
 		EXCEPT ALL
-		SELECT ledger, entry FROM added) AS t};
+		SELECT group_id, id FROM added) AS t};
 
 #
 # Eight takers of what is there
@@ -132,7 +132,7 @@ my $accounts = q{
 value(q{CALL add(1, 200)});
 value(q{TRUNCATE cancelled, added; DELETE FROM delayed});
 value(q{INSERT INTO added SELECT l, e, to_timestamp((l * 40 + e) / 1000.0) FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
-value(q{SELECT roaring64_delay_add_many('delayed', array_agg(ledger), array_agg(entry), array_agg(due)) FROM added});
+value(q{SELECT roaring64_delay_add_many('delayed', array_agg(group_id), array_agg(id), array_agg(due)) FROM added});
 my @all = map { start_session("CALL take($_, 200)") } 1 .. $takers;
 is(join('', map { finish($_) } @all), '', 'eight takers at once end without an error');
 is(value($accounts), "0\n0", 'each message was taken once');
@@ -204,11 +204,11 @@ command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'delayed', '-t',
 $node->safe_psql('postgres', 'CREATE DATABASE copy');
 $node->safe_psql('copy', 'CREATE EXTENSION roaring64');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ], '... is restored');
-my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, ledger)) FROM delayed AS d};
+my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, group_id)) FROM delayed AS d};
 is($node->safe_psql('copy', $content), value($content), '... with the same messages');
 is( $node->safe_psql('copy', q{
 		SELECT roaring64_delay_add('delayed', 1, 1, '2000-01-01 00:00:00.3+00');
-		SELECT ledger, bucket = '2000-01-01 00:00:00.256+00' FROM delayed WHERE ledger = 1}),
+		SELECT group_id, bucket = '2000-01-01 00:00:00.256+00' FROM delayed WHERE group_id = 1}),
 	"t\n1|t", '... and the same width of buckets');
 
 $node->stop;

@@ -371,7 +371,7 @@ cancel_often('load',
 	q{SELECT (SELECT count(*) FROM sparse_claims), roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},
 	'0|200000|200000');
 
-my $later = q{SELECT count(*), coalesce(sum(roaring64_cardinality(entries)), 0), roaring64_delay_next_due('later') IS NOT NULL
+my $later = q{SELECT count(*), coalesce(sum(roaring64_cardinality(ids)), 0), roaring64_delay_next_due('later') IS NOT NULL
 	FROM later};
 cancel_often('delayed messages, added', q{
 	SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp(i / 10.0)))

@@ -82,7 +82,7 @@ my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roa
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k'))};
 my $ids = '(SELECT array_agg(id) FROM ids WHERE id & 1 = 1)';
 my $claimed = value('SELECT count(*) FROM ids WHERE id & 1 = 1');
-my $later = 'SELECT coalesce(sum(roaring64_cardinality(entries)), 0) FROM later';
+my $later = 'SELECT coalesce(sum(roaring64_cardinality(ids)), 0) FROM later';
 my $facts = 'SELECT count(*), sum(id), count(*) FILTER (WHERE mark) FROM facts';
 my $in_index = q{SET enable_seqscan = off; SELECT (SELECT count(*) FROM found WHERE s && get('wide1')),
 	(SELECT count(*) FROM found WHERE s && roaring64_shift(get('wide1') & int8range(0, NULL), -2))};
@@ -150,7 +150,7 @@ my %frugal = (
 	'search in an index' => q{SET enable_seqscan = off; SELECT count(*) FROM spread WHERE s && (SELECT roaring64_agg(id >> 1) FROM ids WHERE id & 255 = 1)},
 	'messages taken' => q{BEGIN; SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp(i / 1000.0)))
 		FROM generate_series(1::bigint, 50000) i;
-		SELECT count(*), sum(entry), count(DISTINCT bucket) FROM roaring64_delay_take('later', 'infinity'); ROLLBACK});
+		SELECT count(*), sum(id), count(DISTINCT bucket) FROM roaring64_delay_take('later', 'infinity'); ROLLBACK});
 value(q{
 	CREATE TABLE spread AS SELECT id & 8191 AS g, roaring64_agg(id >> 1) AS s FROM ids GROUP BY 1;
 	INSERT INTO spread SELECT g + 10000, s FROM spread WHERE g % 2 = 0;

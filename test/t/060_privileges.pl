@@ -76,7 +76,7 @@ my $set_up = q{
 	SELECT roaring64_dedup_load('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
-	CREATE TABLE points (key text, weight bigint, ids roaring64 NOT NULL, PRIMARY KEY (key, weight));
+	SELECT roaring64_numbers_create('points');
 	SELECT roaring64_numbers_set('points', 'k', '{1,2}', '{5,-1}');
 	CREATE TABLE inbox (queue text, id bigint);
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
@@ -117,7 +117,8 @@ my @needs = (
 	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE, DELETE ON later' ],
 	[ q{SELECT roaring64_numbers_in_range('points', 'k', '[1,5]')}, 'SELECT ON points' ],
 	[ q{SELECT roaring64_numbers_top('points', 'k', 1)}, 'SELECT ON points' ],
-	[ q{SELECT roaring64_numbers_lock('points', 'k')}, 'SELECT, INSERT, UPDATE ON points' ],
+	[ q{SELECT roaring64_numbers_get('points', 'k', '{1}'), roaring64_numbers_sum('points', 'k'), roaring64_numbers_avg('points', 'k'), roaring64_numbers_count('points', 'k')}, 'SELECT ON points' ],
+	[ q{SELECT roaring64_numbers_lock('points', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_set('points', 'k', '{1,3}', '{4,NULL}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_add('points', 'k', '{1,3}', '{4,4}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_merge('points', 'other', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
@@ -321,10 +322,12 @@ my @calls = (
 	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
 	q{DROP TABLE app.wait},
 
-	q{CREATE TABLE app.score (key int, weight bigint, ids ext.roaring64 NOT NULL, PRIMARY KEY (key, weight))},
+	q{SELECT ext.roaring64_numbers_create('app.score')},
 	q{SELECT ext.roaring64_numbers_set('app.score', '1', '{1,2,3,4}', '{5,-3,0,9}'), ext.roaring64_numbers_add('app.score', '1', '{1,2,2,7}', '{1,1,1,1}')},
 	q{SELECT ext.roaring64_numbers_lock('app.score', '1', '2'), ext.roaring64_numbers_merge('app.score', '2', '1'), ext.roaring64_numbers_merge('app.score', '2', '1')},
 	q{SELECT ext.roaring64_numbers_in_range('app.score', '2', '[-2,12]'), ext.roaring64_numbers_top('app.score', '2', 2), ext.roaring64_numbers_top('app.score', '2', 1, '{2,3}', true)},
+	q{SELECT ext.roaring64_numbers_get('app.score', '2', '{1,9}'), ext.roaring64_numbers_sum('app.score', '2', '{1,2}'), ext.roaring64_numbers_avg('app.score', '2'), ext.roaring64_numbers_count('app.score', '2', '{1}')},
+	q{SELECT kind, name, waiting FROM ext.roaring64_helpers()},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
 	q{CALL ext.roaring64_rollup('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},

@@ -44,7 +44,7 @@ my $changes = q{
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 7;
 	ALTER FUNCTION roaring64_max(roaring64) COST 8;
 	CREATE OPERATOR ~~~ (LEFTARG = roaring64, RIGHTARG = roaring64, FUNCTION = roaring64_overlaps,
-		COMMUTATOR = ~~~, RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+		COMMUTATOR = ~~~, RESTRICT = _roaring64_contsel, JOIN = _roaring64_contjoinsel);
 };
 append_to_file("$scripts/roaring64--$default--$made_up.sql", $changes);
 append_to_file("$scripts/roaring64--$made_up.sql", slurp_file($installed{$default}) . $changes);

@@ -54,7 +54,7 @@ SELECT 'dedup', * FROM latest_windows ORDER BY key;
 SELECT 'dedup', 'forever', count(*), bool_and(roaring64_dedup_seen('forever', 'k' || i % 3, i)) FROM generate_series(1::bigint, 400) i;
 SELECT 'dedup', 'too old', roaring64_dedup_seen('latest', 'bulk', 1::bigint) IS NULL;
 SELECT 'delay', roaring64_delay_count('later'), roaring64_delay_next_due('later'),
-	(SELECT md5(string_agg(l::text, ',' ORDER BY bucket, ledger)) FROM later l);
+	(SELECT md5(string_agg(l::text, ',' ORDER BY bucket, group_id)) FROM later l);
 SELECT 'rollup', md5(string_agg(f::text, ',' ORDER BY who)) FROM finished_sets AS f;
 SELECT 'rollup', 'followed', count(*), count(*) FILTER (WHERE done), sum(id) FROM followed;
 SELECT 'follows', count(*) FROM roaring64_rollup_verify('followed_sets');

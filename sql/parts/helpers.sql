@@ -1,0 +1,115 @@
+--
+-- What the helpers share, and the list of all their tables.
+--
+
+-- The name of a table to be created, as it is written in a statement.  The schema
+-- is an argument since only the caller's caller knows its own search_path.
+CREATE FUNCTION _roaring64_new_table(name text, schema text)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	parts text[];
+BEGIN
+	IF name IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'name must not be null';
+	END IF;
+	parts := parse_ident(name);
+	IF cardinality(parts) > 2 THEN
+		RAISE invalid_name USING
+			MESSAGE = format('"%s" has more parts than a schema and a name', name),
+			HINT = 'Put a name that contains dots in double quotes.';
+	END IF;
+	IF cardinality(parts) = 2 THEN
+		schema := parts[1];
+	ELSIF schema IS NULL THEN
+		RAISE invalid_schema_name USING
+			MESSAGE = format('no schema has been selected to create "%s" in', name),
+			HINT = 'Name one, "schema.name", or set search_path to one that exists.';
+	END IF;
+	RETURN format('%I.%I', schema, parts[cardinality(parts)]);
+END $$;
+COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
+'the quoted name of a table to be created';
+
+-- The tables are recognised by their columns and constraints, so nothing has to be
+-- kept in step with a rename, a dump or DROP TABLE.  A kind of table is a row of
+-- VALUES: what it has; the query that gives the names of its other tables, which
+-- are in its schema; and the query that gives what waits, and since when, in the
+-- first of these or, if it has no others, in itself.  Of a table that the caller may
+-- not read, it is not told what waits.
+CREATE FUNCTION roaring64_helpers(OUT kind text, OUT name regclass, OUT size bigint,
+								  OUT waiting bigint, OUT since timestamptz)
+RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	made record;
+	names text[];
+	tables regclass[];
+BEGIN
+	FOR made IN
+		WITH have (oid, features) AS (
+			SELECT f.oid, array_agg(feature)
+			FROM (SELECT attrelid, attname || ' ' || format_type(atttypid, NULL)
+				FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped
+				UNION ALL
+				SELECT conrelid, 'constraint ' || conname FROM pg_constraint) AS f (oid, feature)
+			GROUP BY f.oid)
+		SELECT k.*, c.oid::regclass, c.relnamespace
+		FROM (VALUES
+			('dedup',
+			 ARRAY['claims text', 'chunks text', 'windows text', 'snowflake boolean'],
+			 'SELECT ARRAY[claims, chunks, windows] FROM ONLY %s',
+			 'SELECT count(*), min(claimed_at) FROM %s'),
+			('delay',
+			 ARRAY['bucket timestamp with time zone', 'group_id bigint', 'ids @extschema@.roaring64', 'constraint bucket_width'],
+			 NULL,
+			 'SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s WHERE bucket <= now()'),
+			('numbers',
+			 ARRAY['key text', 'weight bigint', 'ids @extschema@.roaring64'],
+			 NULL,
+			 NULL),
+			-- the table that says how far it is, NAME_rollup; NAME is the second of the others
+			('rollup',
+			 ARRAY['source text', 'state text', 'deferred boolean', 'matches text[]', 'given jsonb'],
+			 $q$SELECT ARRAY[n || '_pending', n] FROM regexp_replace((SELECT relname FROM pg_class WHERE oid = $1), '_rollup$', '') AS n$q$,
+			 'SELECT count(*), NULL FROM %s'))
+			AS k (kind, features, others, waits)
+			JOIN have AS h ON h.features @> k.features
+			JOIN pg_class AS c ON c.oid = h.oid
+		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT pg_is_other_temp_schema(c.relnamespace)
+		ORDER BY k.kind, c.oid::regclass::text
+	LOOP
+		kind := made.kind;
+		name := made.oid;
+		size := NULL;
+		waiting := NULL;
+		since := NULL;
+		-- one table that is not what it seems, or goes now, does not hide the others
+		BEGIN
+			names := '{}';
+			IF has_table_privilege(name, 'SELECT') AND made.others IS NOT NULL THEN
+				EXECUTE format(made.others, name) INTO STRICT names USING name;
+			END IF;
+			tables := ARRAY(SELECT to_regclass(format('%s.%I', made.relnamespace::regnamespace, n))
+							FROM unnest(names) WITH ORDINALITY AS t (n, i) ORDER BY i) || name;
+			size := (SELECT sum(pg_total_relation_size(p.oid))
+					 FROM (SELECT unnest(tables)
+						 UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid));
+			IF has_table_privilege(name, 'SELECT') AND has_table_privilege(tables[1], 'SELECT') AND made.waits IS NOT NULL THEN
+				EXECUTE format(made.waits, tables[1]) INTO waiting, since;
+			END IF;
+			IF kind = 'rollup' THEN
+				name := coalesce(tables[2], name);
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+			RAISE WARNING 'could not look into "%": %', name, sqlerrm;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+COMMENT ON FUNCTION roaring64_helpers() IS
+'all dedup sets, tables of delayed messages, tables of numbers and rollups, and what waits in them';

@@ -1,0 +1,84 @@
+--
+-- The list of all tables of helpers: each kind, with what waits and since when; and
+-- what happens to it when they are renamed, moved, copied, partitioned or dropped.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64;
+RESET client_min_messages;
+CREATE SCHEMA listed;
+SET search_path = listed, public;
+
+-- others' tables may be there
+CREATE VIEW list AS
+SELECT kind, name, size > 0 AS sized, waiting, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS since
+FROM roaring64_helpers() WHERE name::text ~ '^(listed|pg_temp|"50%)' OR name IN (SELECT oid FROM pg_class WHERE relnamespace = 'listed'::regnamespace);
+SELECT roaring64_dedup_create('seen'), roaring64_delay_create('later'), roaring64_numbers_create('amounts');
+CREATE TABLE other (key text, weight integer, ids roaring64);
+TABLE list;
+SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series(1::bigint, 3) AS i;
+UPDATE seen_claims SET claimed_at = '2026-01-01 00:00:00+00' WHERE id = 2;
+SELECT roaring64_delay_add_many('later', '{1,1,1}', '{1,2,3}', ARRAY['2026-01-01 00:00:07+00', '2026-01-02 00:00:00+00', 'infinity']::timestamptz[]);
+TABLE list;
+CALL roaring64_dedup_fold('seen');
+SELECT count(*) FROM roaring64_delay_take('later', '2026-01-01 00:00:07+00');
+TABLE list;
+
+-- all that the tables of a set take
+SELECT size = pg_total_relation_size('seen') + pg_total_relation_size('seen_claims') + pg_total_relation_size('seen_chunks') + pg_total_relation_size('seen_windows') AS whole
+FROM roaring64_helpers() WHERE name = 'seen'::regclass;
+
+-- renamed, moved, copied; partitioned, with what is in the partitions
+CREATE SCHEMA "50% of it's";
+ALTER TABLE later RENAME TO "la%1$ster";
+ALTER TABLE "la%1$ster" SET SCHEMA "50% of it's";
+ALTER TABLE amounts RENAME TO "x y";
+CREATE TABLE copied (LIKE "50% of it's"."la%1$ster" INCLUDING ALL);
+CREATE TABLE parted (LIKE copied INCLUDING CONSTRAINTS INCLUDING INDEXES) PARTITION BY RANGE (bucket);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+SELECT roaring64_delay_add('parted', 1, 1, '1970-01-01 00:00:00+00');
+SELECT roaring64_dedup_create('"50% of it''s"."a''b%s"');
+TABLE list;
+
+-- who may not read a table is not told what waits in it
+CREATE ROLE regress_roaring64_watcher;
+GRANT USAGE ON SCHEMA listed, "50% of it's" TO regress_roaring64_watcher;
+GRANT SELECT ON list, seen TO regress_roaring64_watcher;
+SET ROLE regress_roaring64_watcher;
+SELECT kind, name, size > 0 AS sized, waiting FROM roaring64_helpers() WHERE name IN ('seen'::regclass, 'parted'::regclass);
+RESET ROLE;
+DROP OWNED BY regress_roaring64_watcher;
+DROP ROLE regress_roaring64_watcher;
+
+-- a rollup that is deferred, and what it has not merged
+CREATE TABLE facts (who int NOT NULL, id bigint NOT NULL, PRIMARY KEY (who, id));
+INSERT INTO facts VALUES (1, 1), (1, 2);
+SET client_min_messages = warning;
+CALL roaring64_rollup('facts', 'who_has', '{who}', 'id', '{"ids": "true"}', deferred => true);
+CALL roaring64_rollup('facts', 'who_had', '{who}', 'id', '{"ids": "true"}', deletes => 'keep');
+RESET client_min_messages;
+INSERT INTO facts VALUES (2, 1), (2, 2), (3, 3);
+SELECT kind, name, sized, waiting FROM list WHERE kind = 'rollup';
+CALL roaring64_rollup_fold('who_has');
+SELECT kind, name, sized, waiting FROM list WHERE kind = 'rollup';
+CALL roaring64_rollup_drop('who_has');
+CALL roaring64_rollup_drop('who_had');
+DROP TABLE facts;
+
+-- what is none of them, or cannot be looked into, does not hide the others
+CREATE TABLE forged (claims text, chunks text, windows text, snowflake boolean);
+INSERT INTO forged VALUES ('nowhere', 'seen_chunks', 'seen_windows', false);
+CREATE DOMAIN "roaring64" AS bytea;
+CREATE TABLE domains (key text, weight bigint, ids listed.roaring64);
+TABLE list;
+INSERT INTO forged VALUES ('seen_chunks', 'seen_chunks', 'seen_windows', false);
+TABLE list;
+DELETE FROM forged WHERE claims = 'nowhere';
+TABLE list;
+DROP TABLE forged, domains;
+
+-- gone
+SELECT roaring64_dedup_drop('seen');
+DROP TABLE copied, parted, "x y";
+TABLE list;
+SET client_min_messages = warning;
+DROP SCHEMA listed, "50% of it's" CASCADE;
