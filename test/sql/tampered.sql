@@ -132,11 +132,11 @@ CREATE FUNCTION others.roaring64_contains(bigint, integer) RETURNS boolean LANGU
 CREATE FUNCTION others.roaring64_overlaps(integer, integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT true';
 CREATE FUNCTION others.roaring64_contained(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT true';
 CREATE OPERATOR others.@@@ (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = others.roaring64_contains,
-	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+	RESTRICT = _roaring64_contsel, JOIN = _roaring64_contjoinsel);
 CREATE OPERATOR others.@@@ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = others.roaring64_overlaps,
-	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+	RESTRICT = _roaring64_contsel, JOIN = _roaring64_contjoinsel);
 CREATE OPERATOR others.@@@ (LEFTARG = text, RIGHTARG = text, FUNCTION = others.roaring64_contained,
-	RESTRICT = roaring64_contsel, JOIN = roaring64_contjoinsel);
+	RESTRICT = _roaring64_contsel, JOIN = _roaring64_contjoinsel);
 CREATE TABLE numbers AS SELECT i::bigint AS a, i AS b, i::text AS c FROM generate_series(1, 1000) i;
 ANALYZE numbers;
 SELECT n, try('EXPLAIN SELECT FROM numbers x, numbers y WHERE ' || n) FROM unnest(ARRAY[
