@@ -107,6 +107,9 @@ extern PGDLLEXPORT void _PG_init(void);
 #include "commands/explain_state.h"
 #endif
 
+/* A btree scan by an array for a later column returns rows in order from 17 on. */
+#define ROARING64_ARRAY_KEEPS_ORDER (PG_VERSION_NUM >= 170000)
+
 /* Random numbers of the backend, from 0 to less than 1. */
 #if PG_VERSION_NUM >= 150000
 #include "common/pg_prng.h"

@@ -15,7 +15,9 @@
  * Steps double in length while they pass few entries that are not in the set,
  * and halve when they pass many.  A step is given up in a wide gap.  So elements
  * that lie apart are searched for one by one, and long runs are read in one go.
- * A row is fetched from the table only after its id is known to be in the set.
+ * A row is fetched from the table only after its id is known to be in the set,
+ * and not at all if the index has all that is asked for and the visibility map
+ * has its page, as by core's index-only scan.
  *
  * When this has cost as much as reading the whole table would, the scan does
  * read the whole table, for the ids that it has not reached yet.  So it takes
@@ -29,13 +31,15 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/itup.h"
+#include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
+#include "access/visibilitymap.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "storage/predicate.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -65,13 +69,18 @@ typedef struct LookupState
 	double		descent_cost;	/* from the plan: see lookup.h */
 	double		table_cost;
 	bool		ascending;
+	bool		index_only;
 	ExprState  *id;
 	ExprState  *set_value;
 	ExprState  *condition;
 	Relation	index;
 	IndexScanDesc walk;
 	TableScanDesc table;		/* when we read the whole table, or NULL */
+	TupleTableSlot *row;		/* of the table */
+	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
+	uint64		elements;		/* of all sets so far */
+	uint64		fetches;		/* rows fetched from the table */
 
 	/* this scan */
 	bool		begun;
@@ -81,7 +90,7 @@ typedef struct LookupState
 	int64		limit;			/* last element of the set */
 	int64		from;			/* first value that we have not reached */
 	int64		start;			/* first element of this step */
-	int64		end;			/* and last value */
+	int64		end;			/* and last one */
 	int64		first;			/* run of elements that we are in or before */
 	int64		last;
 	int64		ahead[MAX_AHEAD];	/* elements, ascending */
@@ -112,6 +121,7 @@ open_set(LookupState *state)
 	{
 		state->set = DatumGetRoaring64(value);
 		r64_index_set(&state->set);
+		state->elements += r64_cardinality(&state->set);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	return !isnull;
@@ -183,24 +193,41 @@ find_run(LookupState *state, int64 v)
 	return true;
 }
 
-/* The last value of the step that begins now. */
+/* The last element of the step that begins now. */
 static int64
-end_of_step(const LookupState *state)
+end_of_step(LookupState *state)
 {
 	uint64		left = state->ascending ?
 		(uint64) state->limit - (uint64) state->start :
 		(uint64) state->start - (uint64) state->limit;
 	uint64		more = Min(state->step - 1, left);
+	int64		end = (int64) ((uint64) state->start +
+							   (state->ascending ? more : -more));
 
-	return (int64) ((uint64) state->start + (state->ascending ? more : -more));
+	if (end > state->last)
+		(void) r64_prev(&state->set, end, &end);
+	else if (end < state->first)
+		(void) r64_next(&state->set, end, &end);
+	return end;
+}
+
+/* Restarts the walk, for the entries from lo to hi. */
+static void
+restart_walk(LookupState *state, int64 lo, int64 hi)
+{
+	ScanKeyData keys[2];
+
+	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(lo));
+	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
+				Int64GetDatum(hi));
+	index_rescan(state->walk, keys, lengthof(keys), NULL, 0);
 }
 
 /* Searches for the next element.  Returns false if there are none. */
 static bool
 begin_step(LookupState *state)
 {
-	ScanKeyData keys[2];
-
 	if (state->done)
 		return false;
 	state->done = !find_run(state, state->from);
@@ -214,11 +241,8 @@ begin_step(LookupState *state)
 	state->in_step = true;
 	state->cost += state->descent_cost;
 	InstrCountTuples2(state, 1);
-	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
-				Int64GetDatum(Min(state->start, state->end)));
-	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
-				Int64GetDatum(Max(state->start, state->end)));
-	index_rescan(state->walk, keys, 2, NULL, 0);
+	restart_walk(state, Min(state->start, state->end),
+				 Max(state->start, state->end));
 	return true;
 }
 
@@ -297,6 +321,63 @@ is_costly(const LookupState *state)
 	return state->cost > state->table_cost;
 }
 
+/*
+ * The entry that the walk has reached.  It is the walk's copy, which it makes if
+ * it once was to return index tuples: see begin_scan().
+ */
+static IndexTuple
+current_entry(LookupState *state)
+{
+	BTScanOpaque walk = (BTScanOpaque) state->walk->opaque;
+
+	return (IndexTuple) (walk->currTuples +
+						 walk->currPos.items[walk->currPos.itemIndex].tupleOffset);
+}
+
+/* Puts what the index has of a row in a slot. */
+static void
+store_entry(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
+{
+	Form_pg_index index = state->index->rd_index;
+	TupleDesc	desc = RelationGetDescr(state->index);
+	IndexTuple	entry = current_entry(state);
+
+	ExecStoreAllNullTuple(slot);
+	for (int i = 0; i < index->indnatts; i++)
+	{
+		int			column = index->indkey.values[i] - 1;
+
+		if (column >= 0)
+			slot->tts_values[column] =
+				index_getattr(entry, i + 1, desc, &slot->tts_isnull[column]);
+	}
+	slot->tts_tid = *tid;
+}
+
+/* Puts the row that the walk has reached in a slot; false if it is not visible. */
+static bool
+fetch_row(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
+{
+	BlockNumber page = ItemPointerGetBlockNumber(tid);
+	Relation	table = state->css.ss.ss_currentRelation;
+
+	state->cost += cpu_tuple_cost;
+	if (state->index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
+		PredicateLockPage(table, page, state->walk->xs_snapshot);
+	else
+	{
+		if (page != state->page)
+			state->cost += ROARING64_PAGE_COST;
+		state->page = page;
+		state->fetches++;
+		if (!index_fetch_heap(state->walk, state->row))
+			return false;
+	}
+	if (state->index_only)
+		store_entry(state, tid, slot);
+	return true;
+}
+
 /* The next row by the index; false if there is none or is_costly(). */
 static bool
 walk_to_row(LookupState *state, TupleTableSlot *slot)
@@ -322,7 +403,7 @@ walk_to_row(LookupState *state, TupleTableSlot *slot)
 			end_step(state);
 			continue;
 		}
-		id = DatumGetInt64(index_getattr(state->walk->xs_itup, 1, desc,
+		id = DatumGetInt64(index_getattr(current_entry(state), 1, desc,
 										 &isnull));
 		state->cost += cpu_index_tuple_cost;
 		if (!is_element(state, id))
@@ -339,13 +420,7 @@ walk_to_row(LookupState *state, TupleTableSlot *slot)
 			if (is_costly(state))
 				return false;
 		}
-		state->cost += cpu_tuple_cost;
-		if (ItemPointerGetBlockNumber(tid) != state->page)
-		{
-			state->page = ItemPointerGetBlockNumber(tid);
-			state->cost += ROARING64_PAGE_COST;
-		}
-		if (index_fetch_heap(state->walk, slot))
+		if (fetch_row(state, tid, slot))
 			return true;
 	}
 	return false;
@@ -364,18 +439,27 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 									  state->css.ss.ps.state->es_snapshot);
 		InstrCountFiltered2(state, 1);
 	}
-	while (table_scan_getnextslot(state->table, ForwardScanDirection, slot))
+	while (table_scan_getnextslot(state->table, ForwardScanDirection,
+								  state->row))
 	{
 		bool		isnull;
 		int64		id;
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
-		econtext->ecxt_scantuple = slot;
+		if (state->index_only)
+			slot_getallattrs(state->row);	/* expressions take it as done */
+		econtext->ecxt_scantuple = state->row;
 		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
 													 &isnull));
-		if (!isnull && id >= state->from && r64_contains(&state->set, id))
-			return true;
+		if (isnull || id < state->from || !r64_contains(&state->set, id))
+			continue;
+		if (state->index_only)
+		{
+			ExecCopySlot(slot, state->row);
+			slot->tts_tid = state->row->tts_tid;
+		}
+		return true;
 	}
 	return false;
 }
@@ -438,11 +522,14 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 
 	/*
 	 * The server has set this up for virtual tuples, but our rows are those
-	 * of the table.  So all expressions are made again, and the subqueries in
-	 * them are listed again.
+	 * of the table, if they are not read from the index only.  So all
+	 * expressions are made again, and the subqueries in them are listed
+	 * again.
 	 */
+	state->index_only = intVal(lthird(plan->custom_private)) != 0;
 	ss->ps.subPlan = NIL;
 	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
+							 state->index_only ? &TTSOpsVirtual :
 							 table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(ss);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
@@ -450,8 +537,8 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
 	state->ascending = intVal(lsecond(plan->custom_private)) == 0;
-	state->descent_cost = floatVal(lthird(plan->custom_private));
-	state->table_cost = floatVal(lfourth(plan->custom_private));
+	state->descent_cost = floatVal(lfourth(plan->custom_private));
+	state->table_cost = floatVal(list_nth(plan->custom_private, 4));
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -462,8 +549,21 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 												   estate)->rellockmode);
 	state->walk = roaring64_index_beginscan(relation, state->index,
 											estate->es_snapshot, 2);
-	/* ids are read from the index */
+	state->row = state->index_only ?
+		table_slot_create(relation, &estate->es_tupleTable) :
+		ss->ss_ScanTupleSlot;
+
+	ss->ss_ScanTupleSlot->tts_tableOid = RelationGetRelid(relation);
+
+	/*
+	 * Ids are read from the index.  A scan that returns index tuples has room
+	 * for copies of them, made when it starts, but stays on the page until it
+	 * needs the next one, for which VACUUM waits.  Unless the visibility map
+	 * is asked, this is not needed, so it then is to return none any more.
+	 */
 	state->walk->xs_want_itup = true;
+	restart_walk(state, 0, 0);
+	state->walk->xs_want_itup = state->index_only;
 }
 
 static void
@@ -492,6 +592,8 @@ end_scan(CustomScanState *node)
 	end_table(state);
 	if (state->walk != NULL)
 		index_endscan(state->walk);
+	if (BufferIsValid(state->visible_map))
+		ReleaseBuffer(state->visible_map);
 	if (state->index != NULL)
 		index_close(state->index, NoLock);
 }
@@ -499,6 +601,7 @@ end_scan(CustomScanState *node)
 static void
 explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
+	LookupState *state = (LookupState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
@@ -516,7 +619,11 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	/* the server adds up these counters over parallel workers */
 	searches = (int64) node->ss.ps.instrument->ntuples2;
 	turns = (int64) node->ss.ps.instrument->nfiltered2;
+	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
 	ExplainPropertyInteger("Index Searches", NULL, searches, es);
+	if (state->index_only)
+		ExplainPropertyInteger("Heap Fetches", NULL, (int64) state->fetches,
+							   es);
 	if (turns > 0)
 		ExplainPropertyInteger("Table Scans", NULL, turns, es);
 }

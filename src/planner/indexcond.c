@@ -6,20 +6,19 @@
  * A test that is written as a function can use every index that its operator
  * can.  Its condition is the operator's.
  *
- * For "id <@ set" and an index on id there are three more:
+ * For "id <@ set" and an index on id there is another one, or a path of our own
+ * (lookuppath.c), but not both:
  *
- *	- id = ANY ('{...}'), if the set is known and has few elements, for a btree
- *	  whose first column is the id.  To 16 an array for a later column returns
- *	  rows out of the index's order, and the server is aware of that only if
- *	  the query itself has the array;
+ *	- id = ANY ('{...}') for a btree and a known set of few elements.  To 16 an
+ *	  array for a later column returns rows out of the index's order.  The
+ *	  server is aware of that only if the query itself has the array, so there
+ *	  it is not offered;
  *
- *	- id >= smallest AND id <= largest.  The rows are tested again unless the
- *	  set fills that span.  If the set is not known this is for BRIN only;
+ *	- id >= smallest AND id <= largest for a known set that is a run, for any
+ *	  known set and a later column of a btree, and for BRIN.  The rows are
+ *	  tested again unless the set is a run;
  *
- *	- for a btree, a scan of our own that suits any set.  It is not a condition
- *	  but a path of its own (lookuppath.c).
- *
- * The planner chooses by cost.
+ *	- a lookup for all others and the first column of a btree.
  *
  * src/planner/indexcond.c
  *
@@ -30,6 +29,7 @@
 #include "access/stratnum.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
+#include "utils/array.h"
 
 #include "index/gin.h"
 #include "planner/planner.h"
@@ -42,80 +42,124 @@
  */
 #define MAX_KEYS		256
 
-/* A set that has one in so many integers of its span is taken for a range. */
-#define MAX_SPARSENESS	4
+/* A set that is known when the plan is made, and the span of its elements. */
+typedef struct KnownSet
+{
+	r64_set		set;
+	uint64		n;
+	bool		is_empty;
+	int64		lo;
+	int64		hi;
+}			KnownSet;
+
+static bool
+know_set(Node *node, KnownSet * known)
+{
+	if (!roaring64_constant_set(NULL, node, &known->set))
+		return false;
+	known->n = r64_cardinality(&known->set);
+	known->lo = known->hi = 0;
+	known->is_empty = !r64_min(&known->set, &known->lo) ||
+		!r64_max(&known->set, &known->hi);
+	return true;
+}
+
+/* Whether a set has all of its span. */
+static bool
+is_run(const KnownSet * known)
+{
+	return !known->is_empty &&
+		(uint64) known->hi - (uint64) known->lo == known->n - 1;
+}
 
 /*
- * A call of another of our functions, by name, or its result if the set is
- * known; NULL if there is no such function.
+ * Whether the server's own scans of a btree suit a set: it is known, and has
+ * few elements or is a run.
  */
-static Node *
-call_sibling(SupportRequestIndexCondition *request, const char *name,
-			 Oid result_type, Node *set)
+bool
+roaring64_suits_btree(Node *set)
 {
-	Oid			set_type = getBaseType(exprType(set));
-	Oid			function = roaring64_sibling(request->funcid, name,
-											 &set_type, 1);
-	FuncExpr   *call;
+	KnownSet	known;
 
-	if (!OidIsValid(function))
-		return NULL;
-	call = makeFuncExpr(function, result_type, list_make1(copyObject(set)),
-						InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	return eval_const_expressions(request->root, (Node *) call);
+	return know_set(set, &known) && (known.n <= MAX_KEYS || is_run(&known));
 }
 
 /* id = ANY (elements) */
 static List *
-any_of_elements(SupportRequestIndexCondition *request, Node *id, Node *set)
+any_of_elements(SupportRequestIndexCondition *request, Node *id,
+				KnownSet * known)
 {
 	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
-	Node	   *array = call_sibling(request, "roaring64_to_array",
-									 INT8ARRAYOID, set);
+	int64		elements[MAX_KEYS];
+	Datum		keys[MAX_KEYS];
+	int			n = (int) r64_read(&known->set, PG_INT64_MIN, PG_INT64_MAX,
+								   false, elements, MAX_KEYS);
+	ArrayType  *array;
 
+	for (int i = 0; i < n; i++)
+		keys[i] = Int64GetDatum(elements[i]);
+	array = construct_array(keys, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+							TYPALIGN_DOUBLE);
 	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 									 BTEqualStrategyNumber);
-	if (array == NULL || !OidIsValid(test->opno))
+	if (!OidIsValid(test->opno))
 		return NIL;
 	test->opfuncid = get_opcode(test->opno);
 	test->useOr = true;
-	test->args = list_make2(id, array);
+	test->args = list_make2(id, makeConst(INT8ARRAYOID, -1, InvalidOid, -1,
+										  PointerGetDatum(array), false,
+										  false));
 	test->location = -1;
+	request->lossy = false;
 	return list_make1(test);
+}
+
+/*
+ * The smallest or largest element of a set that is not known, by name of the
+ * function; NULL if there is no such function.
+ */
+static Node *
+call_bound(SupportRequestIndexCondition *request, const char *name, Node *set)
+{
+	Oid			set_type = getBaseType(exprType(set));
+	Oid			function = roaring64_sibling(request->funcid, name,
+											 &set_type, 1);
+
+	if (!OidIsValid(function))
+		return NULL;
+	return (Node *) makeFuncExpr(function, INT8OID,
+								 list_make1(copyObject(set)), InvalidOid,
+								 InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+static Node *
+make_bound(const KnownSet * known, int64 bound)
+{
+	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(bound), known->is_empty,
+							  FLOAT8PASSBYVAL);
 }
 
 /* id >= smallest AND id <= largest; of an empty set these are NULL */
 static List *
-within_span(SupportRequestIndexCondition *request, Node *id, Node *set)
+within_span(SupportRequestIndexCondition *request, Node *id, Node *smallest,
+			Node *largest)
 {
-	static const struct
-	{
-		StrategyNumber strategy;
-		const char *name;
-	}			bounds[] =
-	{
-		{BTGreaterEqualStrategyNumber, "roaring64_min"},
-		{BTLessEqualStrategyNumber, "roaring64_max"}
-	};
-	List	   *condition = NIL;
+	Oid			ge = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
+										 BTGreaterEqualStrategyNumber);
+	Oid			le = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
+										 BTLessEqualStrategyNumber);
 
-	for (int i = 0; i < lengthof(bounds); i++)
-	{
-		Oid			operator = get_opfamily_member(request->opfamily, INT8OID,
-												   INT8OID,
-												   bounds[i].strategy);
-		Node	   *bound = call_sibling(request, bounds[i].name, INT8OID,
-										 set);
-
-		if (bound == NULL || !OidIsValid(operator))
-			return NIL;
-		condition = lappend(condition,
-							make_opclause(operator, BOOLOID, false,
-										  (Expr *) copyObject(id),
-										  (Expr *) bound,
-										  InvalidOid, InvalidOid));
-	}
-	return condition;
+	if (smallest == NULL || largest == NULL || !OidIsValid(ge) ||
+		!OidIsValid(le))
+		return NIL;
+	return list_make2(make_opclause(ge, BOOLOID, false, (Expr *) id,
+									(Expr *) smallest, InvalidOid,
+									InvalidOid),
+					  make_opclause(le, BOOLOID, false,
+									(Expr *) copyObject(id),
+									(Expr *) largest, InvalidOid,
+									InvalidOid));
 }
 
 /*
@@ -140,35 +184,27 @@ is_same_for_all(SupportRequestIndexCondition *request, Node *node)
 					   pull_varnos(request->root, node));
 }
 
-/* The condition for "id <@ set" and an index on id. */
+/* The condition for "id <@ set" and an index on id: see docs/indexes.md. */
 static List *
 lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
 	bool		is_btree = request->index->relam == BTREE_AM_OID;
-	r64_set		known;
+	KnownSet	known;
 
 	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
-	if (roaring64_constant_set(NULL, set, &known))
-	{
-		double		n = (double) r64_cardinality(&known);
-		double		width = 0;
-		int64		lo;
-		int64		hi;
-
-		if (r64_min(&known, &lo) && r64_max(&known, &hi))
-			width = roaring64_width(lo, hi);
-		request->lossy = width > n;
-		if (is_btree && request->indexcol == 0 && n <= MAX_KEYS &&
-			(n <= 1 || width > n * MAX_SPARSENESS))
-		{
-			request->lossy = false;
-			return any_of_elements(request, id, set);
-		}
-	}
-	else if (is_btree)
-		return NIL;				/* a span of which nothing is known */
-	return within_span(request, id, set);
+	if (!know_set(set, &known))
+		return is_btree ? NIL :
+			within_span(request, id, call_bound(request, "roaring64_min", set),
+						call_bound(request, "roaring64_max", set));
+	request->lossy = !is_run(&known);
+	if (is_btree && known.n <= MAX_KEYS && (request->lossy || known.n == 1) &&
+		(request->indexcol == 0 || ROARING64_ARRAY_KEEPS_ORDER))
+		return any_of_elements(request, id, &known);
+	if (is_btree && request->indexcol == 0 && request->lossy)
+		return NIL;				/* for a lookup */
+	return within_span(request, id, make_bound(&known, known.lo),
+					   make_bound(&known, known.hi));
 }
 
 /*

@@ -5,8 +5,8 @@
  *
  * With a btree on id the server can search for an array of the elements, or
  * read the range that they span.  Each is hopeless for some sets, and for a set
- * that is not known when the plan is made nobody can say which.  So every table
- * with such an index gets a third path, beside those that the server has made.
+ * that is not known when the plan is made nobody can say which.  So for all but
+ * the sets that suit one of them (indexcond.c) there is a path of our own.
  *
  * The hook is set when the library is loaded.  In the first query of a session
  * that is early enough, because the estimators of the clause are called before
@@ -21,9 +21,11 @@
 #include <math.h>
 
 #include "access/stratnum.h"
+#include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/index_selfuncs.h"
 
 #include "index/lookup.h"
@@ -35,6 +37,22 @@
 #define PAGE_CPU_MULTIPLIER	50
 
 static set_rel_pathlist_hook_type previous_hook;
+
+/* Setting. */
+static bool enable_lookup = true;
+
+/*
+ * Whether a function has our support function, as a copy of one of ours, made
+ * by CREATE FUNCTION, has not.
+ */
+static bool
+is_supported(Oid function)
+{
+	Oid			support = get_func_support(function);
+
+	return OidIsValid(support) &&
+		roaring64_c_function(support) == roaring64_test_support;
+}
 
 /*
  * Whether a clause looks the first column of an index up in a set that stays
@@ -58,7 +76,10 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 	if (argno < 0)
 		return false;
 	looked_up = list_nth(args, argno);
-	if (!roaring64_is_type(getBaseType(exprType(looked_up))) ||
+	if (clause->pseudoconstant ||
+		!restriction_is_securely_promotable(clause, index->rel) ||
+		!roaring64_is_type(getBaseType(exprType(looked_up))) ||
+		!is_supported(function) ||
 		roaring64_lookup_argument(function) != argno ||
 		contain_volatile_functions(looked_up) ||
 		bms_is_member(index->rel->relid, pull_varnos(root, looked_up)))
@@ -95,6 +116,8 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	IndexOptInfo *index = path->indexinfo;
 	double		rows = cost->selectivity * index->tuples;
 	double		entries = rows + cost->searches * ROARING64_PASSED_PER_SEARCH;
+	double		fetched = path->path.pathtype == T_IndexOnlyScan ?
+		1 - index->rel->allvisfrac : 1;
 	double		cpu_cost;
 	double		read;
 
@@ -113,31 +136,48 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	*selectivity = cost->selectivity;
 	*pages = read;
 	cost->order = *correlation * *correlation;
-	cost->scan_cost = cpu_cost + rows * cpu_tuple_cost + ROARING64_PAGE_COST *
+	cost->scan_cost = cpu_cost + rows * cpu_tuple_cost +
+		fetched * ROARING64_PAGE_COST *
 		(rows - cost->order * (rows - cost->selectivity * index->rel->pages));
 }
 
+/* How many rows a value of the index's first column has. */
+static double
+rows_per_id(PlannerInfo *root, Node *id, double tuples)
+{
+	VariableStatData vardata;
+	bool		is_default;
+	double		distinct;
+
+	examine_variable(root, id, 0, &vardata);
+	distinct = get_variable_numdistinct(&vardata, &is_default);
+	ReleaseVariableStats(vardata);
+	return is_default ? 1 : Max(tuples / Max(distinct, 1), 1);
+}
+
 /*
- * How many searches a lookup takes.  In an average of sets of different size,
- * none counts for more than can be looked up at the cost of reading the table.
+ * How many searches a lookup takes, and which share of the rows it finds.  In
+ * an average of sets of different size, none counts for more than can be looked
+ * up at the cost of reading the table.
  */
 static void
-count_searches(PlannerInfo *root, Node *node, LookupCost *cost)
+count_searches(PlannerInfo *root, Node *id, Node *set, LookupCost *cost)
 {
+	double		tuples = Max(cost->index.tuples, 1);
+	double		rows = rows_per_id(root, id, tuples);
 	double		most = cost->table_cost /
-		(cost->descent_cost + ROARING64_PAGE_COST);
+		(cost->descent_cost + rows * ROARING64_PAGE_COST);
 	double		n;
-	r64_set		set;
+	r64_set		known;
 
-	cost->is_known = roaring64_constant_set(root, node, &set);
-	n = cost->is_known ? roaring64_count_runs(&set) :
-		roaring64_expected_cardinality(root, node, most);
+	cost->is_known = roaring64_constant_set(root, set, &known);
+	n = cost->is_known ? roaring64_count_runs(&known) :
+		roaring64_expected_cardinality(root, set, most);
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
-	cost->searches = Max(Min(n, cost->index.tuples), 1);
+	cost->searches = Max(Min(n, tuples / rows), 1);
 	if (!cost->is_known)
-		cost->selectivity = Min(cost->selectivity,
-								n / Max(cost->index.tuples, 1));
+		cost->selectivity = Min(cost->selectivity, n * rows / tuples);
 }
 
 /*
@@ -192,18 +232,19 @@ make_cost(double cost)
 	return (Node *) makeFloat(psprintf("%.17e", cost));
 }
 
-/* Offers the planner a lookup whose rows come in some order, or in any. */
+/*
+ * Offers the planner a lookup, of which the cost is known, whose rows come in
+ * some order, or in any.
+ */
 static void
 add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
-				bool descending, List *pathkeys, double loop_count)
+				bool descending, List *pathkeys)
 {
 	IndexPath  *path = &cost->path;
-	RelOptInfo *rel = path->path.parent;
 	CustomPath *custom = makeNode(CustomPath);
 	Cost	   *total = &custom->path.total_cost;
 	bool		can_turn = cost->can_turn && pathkeys == NIL;
 
-	cost_index(path, root, loop_count, false);
 	custom->path = path->path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
@@ -211,8 +252,9 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private =
 		list_make3(cost->offered, test->clause,
-				   list_make4(makeInteger((int) cost->index.indexoid),
+				   list_make5(makeInteger((int) cost->index.indexoid),
 							  makeInteger(descending),
+							  makeInteger(path->path.pathtype == T_IndexOnlyScan),
 							  make_cost(cost->descent_cost),
 							  make_cost(can_turn ? cost->table_cost : 1e300)));
 	custom->methods = &path_methods;
@@ -226,19 +268,44 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	 * more, the less the table is in order, and a sort is better unless few
 	 * rows are asked for.
 	 */
-	if (!cost->is_known && pathkeys != NIL)
+	if (!cost->is_known && pathkeys != NIL && root->tuple_fraction == 0)
 		*total = Max(*total, cost->read_cost * (1 - cost->order));
 	else if (can_turn &&
 			 (!cost->is_known || cost->scan_cost < cost->table_cost))
 		*total = Min(*total, cost->read_cost * (cost->is_known ? 0.9 : 0.5));
 	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
-	add_path(rel, (Path *) custom);
+	add_path(path->path.parent, (Path *) custom);
+}
+
+/*
+ * Whether an index has all columns that are asked for, as core judges it.  A
+ * name is kept in another form.
+ */
+static bool
+has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
+{
+	Bitmapset  *wanted = NULL;
+	Bitmapset  *kept = NULL;
+	ListCell   *cell;
+
+	if (!enable_indexonlyscan)
+		return false;
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &wanted);
+	foreach(cell, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause,
+					   rel->relid, &wanted);
+	for (int i = 0; i < index->ncolumns; i++)
+		if (index->indexkeys[i] != 0 && index->canreturn[i] &&
+			(i >= index->nkeycolumns || index->opcintype[i] != NAMEOID))
+			kept = bms_add_member(kept, index->indexkeys[i] -
+								  FirstLowInvalidHeapAttributeNumber);
+	return bms_is_subset(wanted, kept);
 }
 
 /* Offers the planner lookups by an index for one clause. */
 static void
 add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
-				 Node *set, bool is_join)
+				 Node *id, Node *set, bool is_join)
 {
 	RelOptInfo *rel = index->rel;
 	Relids		outer = rel->lateral_relids;
@@ -250,7 +317,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 							   rel->relid);
 	cost.index.amcostestimate = estimate_lookup;
 	cost.path.path.type = T_IndexPath;
-	cost.path.path.pathtype = T_IndexScan;
+	cost.path.path.pathtype = has_all_columns(rel, index) ?
+		T_IndexOnlyScan : T_IndexScan;
 	cost.path.path.parent = rel;
 	cost.path.path.pathtarget = rel->reltarget;
 	cost.path.path.param_info = get_baserel_parampathinfo(root, rel, outer);
@@ -281,9 +349,10 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	 */
 	cost.can_turn = enable_seqscan &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, set, &cost);
+	count_searches(root, id, set, &cost);
+	cost_index(&cost.path, root, loop_count, false);
 
-	add_lookup_path(root, &cost, test, false, NIL, loop_count);
+	add_lookup_path(root, &cost, test, false, NIL);
 	for (int descending = 0; descending <= 1; descending++)
 	{
 		List	   *pathkeys;
@@ -293,8 +362,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
 		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, test, descending, pathkeys,
-							loop_count);
+			add_lookup_path(root, &cost, test, descending, pathkeys);
 	}
 }
 
@@ -327,9 +395,8 @@ match_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses, bool is_join)
 			Node	   *set;
 
 			if (match_lookup(root, index, clause, &id, &set) &&
-				is_index_of_ids(index) && !clause->pseudoconstant &&
-				restriction_is_securely_promotable(clause, rel))
-				add_lookup_paths(root, index, clause, set, is_join);
+				is_index_of_ids(index) && !roaring64_suits_btree(set))
+				add_lookup_paths(root, index, clause, id, set, is_join);
 		}
 	}
 }
@@ -361,7 +428,7 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 {
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
-	if (!enable_indexscan || rel->rtekind != RTE_RELATION || entry->inh ||
+	if (!enable_lookup || !enable_indexscan || rel->rtekind != RTE_RELATION || entry->inh ||
 		entry->tablesample != NULL || rel->indexlist == NIL ||
 		!is_read_by_server(rel))
 		return;
@@ -373,6 +440,10 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 void
 roaring64_offer_lookups(void)
 {
+	DefineCustomBoolVariable("roaring64.enable_lookup",
+							 "Enables the planner's use of Roaring64 Lookup scans.",
+							 NULL, &enable_lookup, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = offer_lookups;
 }

@@ -49,6 +49,7 @@ extern Datum roaring64_elements(PG_FUNCTION_ARGS);
 extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
 extern Datum roaring64_split(PG_FUNCTION_ARGS);
+extern Datum roaring64_test_support(PG_FUNCTION_ARGS);
 
 /* Whether a function is one of the server's, or InvalidOid. */
 static inline bool
@@ -66,6 +67,7 @@ extern Oid	roaring64_sibling(Oid function, const char *name,
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
 extern int	roaring64_lookup_argument(Oid function);
+extern bool roaring64_suits_btree(Node *set);
 
 /* lookuppath.c */
 extern void roaring64_offer_lookups(void);

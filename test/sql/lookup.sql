@@ -110,6 +110,75 @@ DROP INDEX things_id;
 CREATE INDEX things_id ON things (id);
 CREATE INDEX things_next ON things ((id / 2));
 ANALYZE things;
+-- by the index only where that has all columns; of a page that is not all
+-- visible, rows are fetched, and what was changed since is seen
+SET client_min_messages = warning;
+CREATE TABLE kept (LIKE things);
+INSERT INTO kept SELECT * FROM things ORDER BY id;
+CREATE INDEX kept_id ON kept (id, part) INCLUDE (name);
+VACUUM ANALYZE kept;
+RESET client_min_messages;
+CREATE FUNCTION analyzed(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		IF line ~ 'Lookup|Set Elements|Heap Fetches|Table Scans' THEN
+			RETURN NEXT trim(regexp_replace(line, '\(actual.*', ''));
+		END IF;
+	END LOOP;
+END $$;
+SET enable_seqscan = off;
+SELECT analyzed('SELECT id, part, name FROM shapes, kept WHERE id <@ s AND shape = ''run''');
+UPDATE kept SET part = 7 WHERE id = 308;
+DELETE FROM kept WHERE id = 315;
+SELECT analyzed('SELECT id, part, name FROM shapes, kept WHERE id <@ s AND shape = ''two runs''');
+SELECT split_part(a, ': ', 1) FROM analyzed('SELECT id, part, name FROM shapes, kept WHERE id <@ s AND shape = ''run''') a;
+SELECT analyzed('SELECT id, late FROM shapes, kept WHERE id <@ s AND shape = ''run''');
+SET enable_indexonlyscan = off;
+SELECT analyzed('SELECT id FROM shapes, kept WHERE id <@ s AND shape = ''run''');
+RESET enable_indexonlyscan;
+SELECT part, count(*), max(name), sum(id) FROM shapes, kept WHERE id <@ s AND shape = 'run' GROUP BY part ORDER BY part;
+SELECT part, count(*), max(name), sum(id) FROM shapes, kept WHERE id + 0 <@ s AND shape = 'run' GROUP BY part ORDER BY part;
+SELECT count(*), max(id) FROM shapes, kept WHERE id <@ s AND shape = 'run' AND name < 'n3';
+RESET enable_seqscan;
+SET random_page_cost = 100000;
+SELECT part, count(*), max(name), sum(id) FROM shapes, kept WHERE id <@ s AND shape = 'run' GROUP BY part ORDER BY part;
+SELECT count(*) FROM analyzed('SELECT id FROM shapes, kept WHERE id <@ s AND shape = ''all''') a WHERE a = 'Table Scans: 1';
+RESET random_page_cost;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM kept WHERE id <@ (SELECT s FROM shapes WHERE shape = 'run');
+MOVE 3 IN c;
+FETCH c;
+UPDATE kept SET name = 'current' WHERE CURRENT OF c RETURNING id;
+SELECT id FROM kept WHERE name = 'current';
+ROLLBACK;
+-- a name is kept in another form, so it is not read from the index
+ALTER TABLE kept ADD COLUMN form name;
+UPDATE kept SET form = name WHERE id BETWEEN 290 AND 330;
+DROP INDEX kept_id;
+CREATE INDEX ON kept (id, form);
+CREATE INDEX ON kept (id, part) INCLUDE (form);
+VACUUM ANALYZE kept;
+SELECT id, form, part FROM shapes, kept WHERE id <@ s AND shape = 'run' AND part IN (1, 9) AND id < 330 ORDER BY id, form;
+-- the setting
+SET roaring64.enable_lookup = off;
+SELECT analyzed('SELECT id FROM shapes, kept WHERE id <@ s AND shape = ''run''');
+RESET roaring64.enable_lookup;
+-- a function that only has the same code is nothing to the planner
+DO $$
+BEGIN
+	EXECUTE format('CREATE FUNCTION copied(bigint, roaring64) RETURNS boolean IMMUTABLE STRICT LANGUAGE c AS %L, %L',
+		probin, prosrc) FROM pg_proc WHERE oid = 'roaring64_element_contained(bigint, roaring64)'::regprocedure;
+END $$;
+SELECT count(*) FROM shapes, kept WHERE copied(id, s) AND shape = 'run';
+SET enable_seqscan = off;
+SELECT analyzed('SELECT id FROM shapes, kept WHERE roaring64_element_contained(id, s) AND shape = ''run''');
+SELECT count(*) FROM analyzed('SELECT id FROM shapes, kept WHERE copied(id, s) AND shape = ''run''') a WHERE a ~ 'Lookup';
+RESET enable_seqscan;
+DROP FUNCTION copied;
+DROP TABLE kept;
+DROP FUNCTION analyzed;
 -- an expression, also when it turns to the table
 EXPLAIN (COSTS OFF) SELECT name FROM things, shapes WHERE id / 2 <@ s AND shape = 'run';
 SELECT shape, count(*) = sum((id / 2 + 0 <@ s)::int) FROM things, shapes WHERE id / 2 <@ s AND shape ~ 'clusters' GROUP BY shape ORDER BY shape;

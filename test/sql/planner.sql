@@ -321,7 +321,8 @@ ANALYZE ordered;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_sort = off;
-EXPLAIN (COSTS OFF) SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
+SELECT count(*) FROM plan_of($$SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k$$) line
+WHERE line ~ 'Index Only Scan using ordered_k_id_idx' OR line ~ 'Index Cond: .* AND [(]+id ';
 SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
 SELECT DISTINCT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}';
 SELECT min(k) FROM ordered WHERE k > 9 AND id <@ '{1011,2011,3011,4012,5011,6010}';

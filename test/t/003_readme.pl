@@ -378,7 +378,8 @@ same(
 	[
 		catalog(
 			q{LOAD 'roaring64';
-		SELECT name || ' ' || array_to_string(enumvals, ', ') || ' ' || boot_val
+		SELECT name || ' ' || CASE vartype WHEN 'bool' THEN 'on, off'
+			ELSE array_to_string(enumvals, ', ') END || ' ' || boot_val
 		FROM pg_settings WHERE name LIKE 'roaring64.%'})
 	]);
 

@@ -1,0 +1,291 @@
+--
+-- random_queries.sql
+--	  Random queries with "id <@ set" give the same with and without indexes.
+--
+-- Defines compare_queries(seed, queries, seconds).  It makes random queries, as
+-- many or for as long, and executes each in two ways: as the planner likes, with
+-- random kinds of plans disabled, and with no index.  The results must be equal
+-- in order.  test/t/011_random_queries.pl says how it is used; without Perl:
+--
+--	tools/private-server psql -c 'CREATE EXTENSION roaring64' \
+--		-f test/random_queries.sql -c 'SELECT * FROM compare_queries(1, 1000, 60)'
+--
+\set ON_ERROR_STOP 1
+SET client_min_messages = warning;
+CREATE SCHEMA random_queries;
+SET search_path = random_queries, public;
+
+-- ids that come once or often, are NULL, or lie far away; u is unique
+CREATE TABLE original (k int, id bigint, v int, u int, r roaring64);
+INSERT INTO original
+SELECT i % 23, CASE WHEN i % 31 = 0 THEN NULL WHEN i % 37 = 0 THEN (i - 1000) * 1000000007::bigint
+		WHEN i % 5 = 0 THEN i % 50 ELSE (i * 7) % 2500 - 300 END,
+	(i * 13) % 100, i, int8range(i, i + i % 9)::roaring64 | (i % 40)
+FROM generate_series(1, 2500) i;
+CREATE TABLE indexes (no serial, definition text);
+INSERT INTO indexes (definition) VALUES
+	('(id)'), ('(id DESC)'), ('(id NULLS FIRST)'), ('(id DESC NULLS LAST)'), ('(k, id)'), ('(k, id DESC)'),
+	('(k DESC NULLS LAST, id)'), ('(k, v, id)'), ('(k, id, v)'), ('(v, id DESC, k)'), ('(id, k)'), ('(id DESC, k)'),
+	('(id, v DESC, k)'), ('(id) INCLUDE (k, v)'), ('(k) INCLUDE (id)'), ('(k, id) INCLUDE (u)'), ('(id) WHERE k < 12'),
+	('(k, id) WHERE v > 20'), ('(id) WHERE id <@ ''{1,2,3,4,5,7,9,11,13,17,19,23,29,31,37,41,43,47,53,59}'''),
+	('((id / 2))'), ('(k, (id / 2))'), ('((id / 2) DESC, id)'), ('USING hash (id)'),
+	('USING brin (id) WITH (pages_per_range = 1)'), ('USING brin (k, id) WITH (pages_per_range = 2)'), ('USING gin (r)');
+
+-- a table for each index; some rows are not all visible, some are dead
+DO $$
+DECLARE
+	one record;
+	name text;
+BEGIN
+	FOR one IN SELECT * FROM indexes LOOP
+		name := 't' || one.no;
+		EXECUTE format('CREATE TABLE %I (LIKE original)', name);
+		EXECUTE format('INSERT INTO %I SELECT * FROM original ORDER BY %s', name,
+			(ARRAY['id', 'k, id', 'hashint4(u)'])[1 + one.no % 3]);
+		EXECUTE format('CREATE INDEX ON %I %s', name, one.definition);
+	END LOOP;
+	-- several on one table, and partitions
+	CREATE TABLE many (LIKE original);
+	INSERT INTO many SELECT * FROM original;
+	CREATE INDEX ON many (id);
+	CREATE INDEX ON many (k, id);
+	CREATE INDEX ON many (v);
+	CREATE INDEX ON many (u, id);
+	CREATE TABLE by_id (LIKE original) PARTITION BY RANGE (id);
+	CREATE TABLE by_id_1 PARTITION OF by_id FOR VALUES FROM (MINVALUE) TO (200);
+	CREATE TABLE by_id_2 PARTITION OF by_id FOR VALUES FROM (200) TO (900);
+	CREATE TABLE by_id_3 PARTITION OF by_id DEFAULT;
+	INSERT INTO by_id SELECT * FROM original;
+	CREATE INDEX ON by_id (id, k);
+	CREATE TABLE by_k (LIKE original) PARTITION BY LIST (k);
+	CREATE TABLE by_k_1 PARTITION OF by_k FOR VALUES IN (1, 2, 3, 4, 5, 6, 7, 8, 9);
+	CREATE TABLE by_k_2 PARTITION OF by_k DEFAULT;
+	INSERT INTO by_k SELECT * FROM original;
+	CREATE INDEX ON by_k (k, id);
+	CREATE INDEX ON by_k_1 (id);
+	CREATE TABLE by_hash (LIKE original) PARTITION BY HASH (id);
+	CREATE TABLE by_hash_1 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+	CREATE TABLE by_hash_2 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+	INSERT INTO by_hash SELECT * FROM original;
+	CREATE INDEX ON by_hash (id);
+END $$;
+CREATE TABLE tables AS
+SELECT 't' || no AS name, definition FROM indexes UNION ALL
+VALUES ('many', ''), ('by_id', ''), ('by_k', ''), ('by_hash', '');
+
+CREATE TABLE sets (n int, s roaring64);
+INSERT INTO sets VALUES (1, '{}'), (2, NULL), (3, '{7}'), (4, '{1,2,3,4,5,7,9,11,13,17}'), (5, int8range(20, 60)::roaring64),
+	(6, int8range(-300, 2300)::roaring64 - 17), (7, int8range(100, 2000)::roaring64), (8, '{5,9,2000,30000000210}');
+INSERT INTO sets SELECT 8 + n, roaring64_agg(i) FROM generate_series(1, 8) n,
+	generate_series(-400, 2600) i WHERE hashint4(i * 10 + n::int) % (1 << n::int) = 0 GROUP BY n;
+INSERT INTO sets SELECT 17, roaring64_agg(id) FROM original WHERE id > 1000000 OR k = 3;
+INSERT INTO sets SELECT 18, roaring64_or_agg(int8range(i * 200, i * 200 + 20)::roaring64) FROM generate_series(-2, 10) i;
+VACUUM (ANALYZE) sets;
+CREATE TABLE other (k int, w int);
+INSERT INTO other SELECT i % 25, i % 3 FROM generate_series(1, 60) i;
+CREATE INDEX ON other (k);
+VACUUM (ANALYZE) other;
+CREATE ROLE random_queries_reader;
+GRANT USAGE ON SCHEMA random_queries TO random_queries_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA random_queries TO random_queries_reader;
+DO $$
+DECLARE
+	name text;
+BEGIN
+	FOREACH name IN ARRAY '{t1,t5,t11,t13,many,by_id}'::text[] LOOP
+		EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+		EXECUTE format('CREATE POLICY one ON %I USING (id <@ ''{1,3,5,7,20,30,45,60,70,77,100,250,1000}'' OR k = 4)', name);
+	END LOOP;
+	CREATE POLICY two ON many USING (id <@ (SELECT s FROM sets WHERE n = 9));
+END $$;
+VACUUM ANALYZE;
+DO $$
+DECLARE
+	name text;
+BEGIN
+	FOREACH name IN ARRAY '{t1,t5,t8,t11,t14,many,by_k}'::text[] LOOP
+		EXECUTE format('UPDATE %I SET v = v + 1 WHERE u %% 7 = 0', name);
+		EXECUTE format('DELETE FROM %I WHERE u %% 29 = 0', name);
+	END LOOP;
+END $$;
+
+-- one of several, at random
+CREATE FUNCTION pick(VARIADIC choices text[]) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT choices[1 + floor(random() * array_length(choices, 1))::int] $$;
+CREATE FUNCTION up_to(n int) RETURNS int LANGUAGE sql VOLATILE AS $$ SELECT floor(random() * (n + 1))::int $$;
+
+-- an expression for the set, of which $1 is another one
+CREATE FUNCTION some_set() RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT CASE up_to(9)
+		WHEN 0 THEN '$1' WHEN 1 THEN '($1 - 7)' WHEN 2 THEN '$1' WHEN 3 THEN '$1'
+		WHEN 4 THEN format('(SELECT s FROM sets WHERE n = %s)', 1 + up_to(17))
+		WHEN 5 THEN format('(SELECT s | 5 FROM sets WHERE n = %s)', 1 + up_to(17))
+		ELSE coalesce((SELECT format('%L::roaring64', s::bytea::text) FROM sets, (SELECT 1 + up_to(17) AS chosen OFFSET 0) c WHERE n = chosen),
+			'''{1,9}''') END $$;
+-- a test of a column in a set
+CREATE FUNCTION set_test(id text, s text) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT format(pick('%1$s <@ %2$s', '%1$s <@ %2$s', '%2$s @> %1$s', 'roaring64_contains_element(%2$s, %1$s)',
+		'roaring64_element_contained(%1$s, %2$s)'), id, s) $$;
+CREATE FUNCTION some_condition(p text) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT replace(CASE up_to(13) WHEN 0 THEN format('P.k = %s', up_to(23)) WHEN 1 THEN format('P.k BETWEEN %s AND 15', up_to(15))
+		WHEN 2 THEN format('P.k IN (%s, 3, 11)', up_to(23)) WHEN 3 THEN format('P.v < %s', up_to(110)) WHEN 4 THEN 'P.k < 12'
+		WHEN 5 THEN 'P.v > 20' WHEN 6 THEN format('P.id > %s', up_to(2000) - 200) WHEN 7 THEN 'P.id BETWEEN 10 AND 500'
+		WHEN 8 THEN 'P.k > 9 AND P.v > 20' WHEN 9 THEN 'P.id = ANY (''{5,7,20,45,300}'')'
+		WHEN 10 THEN set_test('P.id', some_set()) WHEN 11 THEN 'P.r && ''{3,700}''' ELSE 'true' END, 'P', p) $$;
+
+-- A query on a table.  What it returns has one order only, or none.
+CREATE FUNCTION some_query(name text, OUT query text, OUT is_ordered boolean) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	id text := pick('t.id', 't.id', 't.id', 't.id', '(t.id / 2)');
+	test text := set_test(id, some_set());
+	columns text := pick('k', 'id', 'k, id', 'id, k', 'id / 2', 'k, v', 'v', 'k DESC, id', 'id DESC', 'k, id DESC', 'id DESC, k',
+		'v, id DESC, k', 'k DESC', 'id NULLS FIRST', 'k DESC NULLS LAST, id', 'k, id / 2', 'id, v DESC, k');
+	plain text := regexp_replace(columns, ' (DESC|NULLS FIRST|NULLS LAST)', '', 'g');
+	rest text;
+BEGIN
+	plain := regexp_replace(plain, ' NULLS LAST', '', 'g');
+	IF up_to(9) = 0 THEN
+		test := '(' || test || ' OR ' || some_condition('t') || ')';
+	ELSIF up_to(19) = 0 THEN
+		test := 'NOT ' || test;
+	END IF;
+	rest := format('FROM %I t WHERE %s AND %s', name, test, some_condition('t'));
+	is_ordered := true;
+	CASE up_to(12)
+		WHEN 0 THEN query := format('SELECT %s %s ORDER BY %s', plain, rest, columns);
+		WHEN 1 THEN query := format('SELECT %s %s ORDER BY %s LIMIT %s OFFSET %s', plain, rest, columns, 1 + up_to(20), up_to(5));
+		WHEN 2 THEN query := format('SELECT *, ctid IS NULL %s ORDER BY %s, u LIMIT %s', rest, columns, 1 + up_to(100));
+		WHEN 3 THEN query := format('SELECT DISTINCT %s %s', plain, rest);
+			is_ordered := false;
+		WHEN 4 THEN query := format('SELECT %s, count(*) %s GROUP BY %1$s', plain, rest);
+			is_ordered := false;
+		WHEN 5 THEN query := format('SELECT %s, count(*), sum(u), row_number() OVER (ORDER BY %s) %s GROUP BY %1$s ORDER BY %2$s LIMIT %4$s',
+				plain, columns, rest, 1 + up_to(50));
+		WHEN 6 THEN query := format('SELECT u, row_number() OVER (PARTITION BY %s ORDER BY id, u), sum(v) OVER (ORDER BY %s) %s', plain, columns, rest);
+			is_ordered := false;
+		WHEN 7 THEN query := format('SELECT %s(t.%s) %s', pick('min', 'max'), pick('k', 'id', 'v'), rest);
+		WHEN 8 THEN query := format('SELECT count(*), count(t.id), min(t.k), max(t.id) %s', rest);
+		WHEN 9 THEN query := format('SELECT t.k, id, w FROM %I t %s JOIN other o USING (k) WHERE %s AND %s ORDER BY t.k, id, w',
+				name, pick('LEFT', ''), test, some_condition('t'));
+		WHEN 10 THEN query := format('SELECT t.id, t.u, x.u FROM %I t JOIN %s x ON t.%s = x.%3$s WHERE %s AND t.%s AND %s AND x.u < 100',
+				name, pick('many', 't1', 't5', 'by_id'), pick('k', 'id', 'id', 'u'), test, 'u < 500', some_condition('x'));
+			is_ordered := false;
+		WHEN 11 THEN query := format('SELECT n, q.* FROM sets CROSS JOIN LATERAL (SELECT %s FROM %I t WHERE %s AND %s ORDER BY %s %s) q WHERE n <= %s AND n <> 2',
+				plain, name, set_test(id, 's'), some_condition('t'), columns, pick('LIMIT 5', 'LIMIT 40', 'OFFSET 0'), 4 + up_to(15));
+			is_ordered := false;
+		ELSE query := format('SELECT n, %s (SELECT %s FROM %I t WHERE %s AND %s) FROM sets', pick('EXISTS', 'NOT EXISTS', 'ARRAY'),
+				pick('k', 'id'), name, set_test(id, 's'), some_condition('t'));
+			IF query ~ 'ARRAY' THEN
+				query := regexp_replace(query, '\) FROM sets$', format(' ORDER BY 1 LIMIT %s) FROM sets', 1 + up_to(30)));
+			END IF;
+			query := query || ' ORDER BY n';
+	END CASE;
+END $$;
+
+-- The rows of a query as text, by a cursor that moves about if moves are given.
+CREATE FUNCTION rows_of(query text, is_ordered boolean, moves int[]) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	found text[] := '{}';
+	c refcursor := 'c';
+	row record;
+	n int;
+BEGIN
+	IF moves IS NULL THEN
+		FOR row IN EXECUTE query LOOP
+			found := found || row::text;
+		END LOOP;
+	ELSE
+		EXECUTE 'DECLARE c SCROLL CURSOR FOR ' || query;
+		FOREACH n IN ARRAY moves LOOP
+			FETCH RELATIVE n FROM c INTO row;
+			found := found || coalesce(row::text, 'none');
+		END LOOP;
+		CLOSE c;
+	END IF;
+	IF NOT is_ordered THEN
+		found := ARRAY(SELECT f FROM unnest(found) f ORDER BY f);
+	END IF;
+	RETURN found;
+END $$;
+
+CREATE FUNCTION compare_queries(seed int, queries int, seconds float8, OUT executed int, OUT differing int, OUT plans jsonb)
+LANGUAGE plpgsql VOLATILE SET search_path = random_queries, public SET client_min_messages = notice SET jit = off AS $$
+DECLARE
+	start timestamptz := clock_timestamp();
+	settings text[] := '{enable_seqscan,enable_sort,enable_hashagg,enable_hashjoin,enable_nestloop,enable_mergejoin,enable_bitmapscan,enable_indexonlyscan,enable_material,enable_incremental_sort}';
+	parallel text := (SELECT min(name) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'));
+	setting text;
+	line text;
+	plan text;
+	one record;
+	moves int[];
+	kind text;
+	given text;
+	found text[];
+	expected text[];
+	shown int := 0;
+BEGIN
+	executed := 0;
+	differing := 0;
+	plans := '{}';
+	PERFORM setseed(seed / 1000000000.0);
+	WHILE executed < queries AND clock_timestamp() < start + seconds * interval '1 s' LOOP
+		SELECT q.* INTO one FROM (SELECT name FROM tables ORDER BY random() LIMIT 1) t, LATERAL some_query(t.name) q;
+		-- $1 as a constant, or as a parameter
+		given := quote_literal((SELECT s::bytea::text FROM sets ORDER BY random() LIMIT 1)) || '::roaring64';
+		kind := CASE WHEN one.query !~ '\$1' THEN 'plain' ELSE pick('constant', 'force_custom_plan', 'force_generic_plan', 'force_generic_plan') END;
+		moves := CASE WHEN kind <> 'plain' OR NOT one.is_ordered OR up_to(3) > 0 THEN NULL
+			ELSE ARRAY(SELECT CASE WHEN i < 4 THEN 1 + up_to(3) ELSE up_to(6) - 3 END FROM generate_series(1, 20) i) END;
+		IF kind IN ('plain', 'constant') THEN
+			one.query := replace(one.query, '$1', coalesce(given, 'NULL::roaring64'));
+		END IF;
+		-- any plan, then one without indexes
+		FOREACH setting IN ARRAY settings LOOP
+			PERFORM set_config(setting, CASE WHEN up_to(CASE setting WHEN 'enable_seqscan' THEN 4 ELSE 1 END) = 0 THEN 'on' ELSE 'off' END, true);
+		END LOOP;
+		PERFORM set_config('random_page_cost', pick('1', '4', '4', '100', '100000'), true),
+			set_config(parallel, CASE WHEN moves IS NULL AND up_to(9) = 0 THEN 'on' ELSE 'off' END, true),
+			set_config('plan_cache_mode', CASE WHEN kind ~ 'plan' THEN kind ELSE 'auto' END, true),
+			set_config('role', CASE WHEN up_to(4) = 0 THEN 'random_queries_reader' ELSE 'none' END, true);
+		IF kind ~ 'plan' THEN
+			EXECUTE 'PREPARE p(roaring64) AS ' || one.query;
+		END IF;
+		plan := '';
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || CASE WHEN kind ~ 'plan' THEN 'EXECUTE p(' || coalesce(given, 'NULL') || ')' ELSE one.query END LOOP
+			plan := plan || line || E'\n';
+		END LOOP;
+		BEGIN
+			found := rows_of(CASE WHEN kind ~ 'plan' THEN 'EXECUTE p(' || coalesce(given, 'NULL') || ')' ELSE one.query END,
+				one.is_ordered, moves);
+		EXCEPTION WHEN internal_error OR data_exception THEN
+			found := ARRAY[SQLERRM];
+		END;
+		IF kind ~ 'plan' THEN
+			DEALLOCATE p;
+		END IF;
+		FOREACH setting IN ARRAY settings || '{enable_indexscan}'::text[] LOOP
+			PERFORM set_config(setting, CASE WHEN setting ~ 'index|bitmap' THEN 'off' ELSE 'on' END, true);
+		END LOOP;
+		PERFORM set_config(parallel, 'off', true);
+		expected := rows_of(replace(one.query, '$1', coalesce(given, 'NULL::roaring64')), one.is_ordered, moves);
+		PERFORM set_config('role', 'none', true), set_config('enable_indexscan', 'on', true);
+		executed := executed + 1;
+		-- what was tried
+		FOREACH line IN ARRAY '{Roaring64 Lookup,ANY,Index Only Scan,Index Scan,Bitmap Index Scan,Merge Join,Nested Loop,Merge Append,Unique,Group,WindowAgg,Limit,Incremental Sort,Result,Memoize,BitmapOr}'::text[] LOOP
+			IF strpos(plan, line) > 0 THEN
+				plans := plans || jsonb_build_object(line, coalesce((plans ->> line)::int, 0) + 1);
+			END IF;
+		END LOOP;
+		IF moves IS NOT NULL AND plan ~ 'Lookup' THEN
+			plans := plans || jsonb_build_object('cursor', coalesce((plans ->> 'cursor')::int, 0) + 1);
+		END IF;
+		IF found IS DISTINCT FROM expected THEN
+			differing := differing + 1;
+			IF shown < 5 THEN
+				shown := shown + 1;
+				RAISE NOTICE E'%\n$1 = %, %, moves %\n%found %\nexpected %', left(one.query, 1000), left(given, 300), kind, moves,
+					regexp_replace(plan, '(.{200})\N*', '\1', 'g'), left(found::text, 300), left(expected::text, 300);
+			END IF;
+		END IF;
+	END LOOP;
+END $$;

@@ -1,0 +1,48 @@
+# 011_random_queries.pl
+#	  Random queries with "id <@ set" give the same with and without indexes.
+#
+# test/random_queries.sql makes tables with indexes of many shapes, and the
+# queries.  These run for ROARING64_TEST_QUERY_SECONDS, 60 by default, or until
+# ROARING64_TEST_QUERIES have been executed.  ROARING64_TEST_SEED repeats a run:
+# the seed is shown.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $queries = int($ENV{ROARING64_TEST_QUERIES} || 1000000000);
+my $seconds = int($ENV{ROARING64_TEST_QUERY_SECONDS} || ($ENV{ROARING64_TEST_QUERIES} ? 86400 : 60));
+my $seed = int($ENV{ROARING64_TEST_SEED} || time % 1000000);
+note("seed $seed");
+
+my $node = PostgreSQL::Test::Cluster->new('queries');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+autovacuum = off
+fsync = off
+});
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
+$node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../random_queries.sql"));
+
+my ($status, $stdout, $stderr) = $node->psql('postgres',
+	"SELECT * FROM random_queries.compare_queries($seed, $queries, $seconds)");
+is($status, 0, 'the queries were executed') or BAIL_OUT($stderr);
+my ($executed, $differing, $plans) = split /\|/, $stdout, 3;
+note("$executed queries: $plans");
+is($differing, 0, "$executed queries give the same with and without indexes") or diag($stderr);
+
+# that they try what they are to try
+for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan', 'Merge Join', 'Merge Append',
+	'Unique', 'WindowAgg', 'Limit', 'Memoize', 'cursor')
+{
+	my ($count) = $plans =~ /"$kind": (\d+)/;
+	cmp_ok($count || 0, '>=', 5, "plans with $kind") if $executed >= 1000;
+}
+
+done_testing();
