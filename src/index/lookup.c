@@ -60,8 +60,8 @@
 #define MAX_GAP			32
 
 /* How many steps to wait, after one that was too long, before a longer one. */
-#define MIN_PATIENCE	8
-#define MAX_PATIENCE	64
+#define MIN_PATIENCE	32
+#define MAX_PATIENCE	1024
 
 typedef struct LookupState
 {
@@ -246,30 +246,15 @@ begin_step(LookupState *state)
 	return true;
 }
 
-/*
- * Whether the set has at least n elements from the start of this step to v.
- * A few are read, which is faster than to count whole containers.
- */
-static bool
-has_elements(LookupState *state, int64 v, uint64 n)
-{
-	int64		lo = Min(state->start, v);
-	int64		hi = Max(state->start, v);
-	int64		found[MAX_GAP];
-
-	if (n > lengthof(found))
-		return r64_count_range(&state->set, lo, hi) >= n;
-	return r64_read(&state->set, lo, hi, false, found, n) >= n;
-}
-
 /* Chooses the length of the next step, after this one has reached v. */
 static void
 adapt_step(LookupState *state, int64 v)
 {
 	/* a step begins with an element, so there may be no need to count */
 	if (state->passed > ROARING64_PASSED_PER_SEARCH &&
-		!has_elements(state, v, (state->passed - 1) /
-					  ROARING64_PASSED_PER_SEARCH + 1))
+		state->passed > ROARING64_PASSED_PER_SEARCH *
+		r64_count_range(&state->set, Min(state->start, v),
+						Max(state->start, v)))
 	{
 		state->step = Max(state->step / 2, 1);
 		state->patience = state->next_patience;
