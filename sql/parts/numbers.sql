@@ -64,7 +64,6 @@ COMMENT ON FUNCTION _roaring64_numbers_check(regclass) IS
 -- Reading
 --
 
--- The weights are added up at the positions of the ids in the array.
 CREATE FUNCTION roaring64_numbers_get(numbers regclass, key text, ids bigint[])
 RETURNS bigint[]
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
@@ -75,14 +74,14 @@ DECLARE
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	EXECUTE format($sql$
-		SELECT array_agg(position) AS positions, array_agg(number) AS numbers
-		FROM (SELECT position, sum(weight)::bigint AS number
-			FROM %s, unnest(@extschema@.roaring64_contains_each(ids, $2)) WITH ORDINALITY AS c (has, position)
-			WHERE key = $1 AND has
-			GROUP BY position) AS sums
-		$sql$, numbers) INTO found USING key, ids;
-	RETURN ARRAY(SELECT f.number FROM generate_series(1, cardinality(ids)) AS i (position)
-				 LEFT JOIN unnest(found.positions, found.numbers) AS f (position, number) USING (position)
+		SELECT array_agg(id) AS ids, array_agg(number) AS numbers
+		FROM (SELECT id, sum(weight)::bigint AS number
+			FROM (SELECT @extschema@.roaring64_elements(ids OPERATOR(@extschema@.&) $2) AS id, weight
+				FROM %s WHERE key = $1) AS parts
+			GROUP BY id) AS sums
+		$sql$, numbers) INTO found USING key, array_remove(ids, NULL)::@extschema@.roaring64;
+	RETURN ARRAY(SELECT f.number FROM unnest(ids) WITH ORDINALITY AS i (id, position)
+				 LEFT JOIN unnest(found.ids, found.numbers) AS f (id, number) USING (id)
 				 ORDER BY i.position);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_get(regclass, text, bigint[]) IS
