@@ -134,3 +134,18 @@ CREATE CAST (bytea AS roaring64)
 WITH FUNCTION roaring64_from_bytea(bytea);
 COMMENT ON CAST (bytea AS roaring64) IS
 'set from portable 64-bit Roaring bytes, which are validated';
+
+-- RFC 4648 without the line breaks of encode(), which strict decoders refuse
+CREATE FUNCTION roaring64_to_base64(roaring64)
+RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100
+RETURN replace(encode($1::bytea, 'base64'), E'\n', '');
+COMMENT ON FUNCTION roaring64_to_base64(roaring64) IS
+'the portable 64-bit Roaring bytes in base64, on one line';
+
+CREATE FUNCTION roaring64_from_base64(text)
+RETURNS roaring64
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100
+RETURN roaring64_from_bytea(decode($1, 'base64'));
+COMMENT ON FUNCTION roaring64_from_base64(text) IS
+'set from portable 64-bit Roaring bytes in base64, which are validated';

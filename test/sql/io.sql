@@ -232,3 +232,17 @@ FROM pg_type WHERE oid = 'roaring64'::regtype;
 SELECT substring('{1,2,70000}'::roaring64::bytea FROM 13)::roaring64;
 SELECT roaring64_check(substring('{1,2,70000}'::roaring64::bytea FROM 13));
 SELECT ('\x010000000000000000000000'::bytea || substring('{1,2,70000}'::roaring64::bytea FROM 13))::roaring64;
+
+-- base64, on one line as RFC 4648 has it, of any length; the bytes are validated
+SELECT roaring64_to_base64('{1,2,3}'), roaring64_from_base64('AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAEAAgADAA=='), roaring64_to_base64('{}'), roaring64_from_base64('AAAAAAAAAAA=');
+SELECT count(*) AS sets, count(*) FILTER (WHERE roaring64_from_base64(roaring64_to_base64(s)) = s) AS same,
+	count(*) FILTER (WHERE decode(roaring64_to_base64(s), 'base64') = s::bytea) AS same_bytes,
+	count(*) FILTER (WHERE roaring64_to_base64(s) ~ '^[A-Za-z0-9+/]*={0,2}$') AS on_one_line
+FROM (SELECT s FROM shapes UNION ALL SELECT roaring64_agg(i * 70001) FROM generate_series(1, 40) AS i UNION ALL SELECT '{-1,9223372036854775807,-9223372036854775808}') AS t;
+SELECT roaring64_from_base64(E' AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIA\r\nEAAAAAEAAgADAA==\n');
+SELECT roaring64_to_base64(NULL) IS NULL AND roaring64_from_base64(NULL) IS NULL;
+\set SHOW_CONTEXT never
+SELECT roaring64_from_base64('AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAEAAgADAA');
+SELECT roaring64_from_base64('AQAA-_AA');
+SELECT roaring64_from_base64('');
+SELECT roaring64_from_base64('AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAEAAgADAA==AAAA');
