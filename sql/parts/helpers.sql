@@ -72,6 +72,10 @@ BEGIN
 			 ARRAY['key text', 'weight bigint', 'ids @extschema@.roaring64'],
 			 NULL,
 			 NULL),
+			('dictionary',
+			 ARRAY['code bigint', 'constraint codes_from_1'],
+			 NULL,
+			 NULL),
 			-- the table that says how far it is, NAME_rollup; NAME is the second of the others
 			('rollup',
 			 ARRAY['source text', 'state text', 'deferred boolean', 'matches text[]', 'given jsonb'],
@@ -112,4 +116,4 @@ BEGIN
 	END LOOP;
 END $$;
 COMMENT ON FUNCTION roaring64_helpers() IS
-'all dedup sets, tables of delayed messages, tables of numbers and rollups, and what waits in them';
+'all dedup sets, tables of delayed messages, tables of numbers, rollups and dictionaries, and what waits in them';

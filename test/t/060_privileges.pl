@@ -78,6 +78,8 @@ my $set_up = q{
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
 	SELECT roaring64_numbers_create('points');
 	SELECT roaring64_numbers_set('points', 'k', '{1,2}', '{5,-1}');
+	SELECT roaring64_dict_create('names', 'text');
+	SELECT roaring64_dict_encode('names', '{a}'::text[]);
 	CREATE TABLE inbox (queue text, id bigint);
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'queue', 'id');
 	CREATE TABLE facts (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (who, id));
@@ -122,6 +124,9 @@ my @needs = (
 	[ q{SELECT roaring64_numbers_set('points', 'k', '{1,3}', '{4,NULL}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_add('points', 'k', '{1,3}', '{4,4}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_merge('points', 'other', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
+	[ q{SELECT roaring64_dict_lookup('names', '{a}'::text[]), roaring64_dict_encode('names', '{a}'::text[])}, 'SELECT ON names' ],
+	[ q{SELECT roaring64_dict_decode('names', '{1}'::bigint[]), roaring64_dict_decode('names', '{1}'::roaring64), roaring64_dict_stats('names')}, 'SELECT ON names' ],
+	[ q{SELECT roaring64_dict_encode('names', '{b}'::text[])}, 'SELECT, INSERT ON names' ],
 );
 
 # In a transaction that is taken back.
@@ -321,6 +326,13 @@ my @calls = (
 	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, '1970-01-01 00:00:01+00'), ext.roaring64_delay_cancel('app.wait', 4, 3, '1970-01-01 00:00:09+00')},
 	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
 	q{DROP TABLE app.wait},
+
+	q{SELECT ext.roaring64_dict_create('app.words', 'pg_catalog.text'), ext.roaring64_dict_create('app.keys', 'pg_catalog.uuid')},
+	q{SELECT ext.roaring64_dict_encode('app.words', '{b,a,b}'::pg_catalog._text), ext.roaring64_dict_lookup('app.words', '{a,c}'::pg_catalog._text),
+	  ext.roaring64_dict_encode('app.keys', '{00000000-0000-0000-0000-00000000000b,00000000-0000-0000-0000-00000000000a}'::pg_catalog._uuid)},
+	q{SELECT * FROM ext.roaring64_dict_decode('app.words', '{1,2}'::ext.roaring64); SELECT * FROM ext.roaring64_dict_decode('app.keys', '{1,2}'::pg_catalog._int8);
+	  SELECT * FROM ext.roaring64_dict_stats('app.words')},
+	q{SELECT ext.roaring64_dict_drop('app.words'), ext.roaring64_dict_drop('app.keys')},
 
 	q{SELECT ext.roaring64_numbers_create('app.score')},
 	q{SELECT ext.roaring64_numbers_set('app.score', '1', '{1,2,3,4}', '{5,-3,0,9}'), ext.roaring64_numbers_add('app.score', '1', '{1,2,2,7}', '{1,1,1,1}')},

@@ -21,7 +21,7 @@ my $make = q{
 	INSERT INTO items SELECT i, ARRAY[i, i + 1]::X.roaring64 FROM generate_series(1, 2000) i;
 	CREATE INDEX ON items USING gin ("set" X.gin_roaring64_ops);
 	ANALYZE items;
-	SELECT X.roaring64_dedup_create('seen', keep => 100), X.roaring64_delay_create('later'), X.roaring64_numbers_create('amounts');
+	SELECT X.roaring64_dedup_create('seen', keep => 100), X.roaring64_delay_create('later'), X.roaring64_numbers_create('amounts'), X.roaring64_dict_create('names', 'text');
 	SELECT X.roaring64_numbers_set('amounts', 'a', '{1,2,3}', '{5,-7,9}'), X.roaring64_numbers_set('amounts', 'b', '{1}', '{2}');
 };
 my $use = q{
@@ -38,6 +38,9 @@ my $use = q{
 		X.roaring64_numbers_sum('amounts', 'a'), X.roaring64_numbers_avg('amounts', 'a'), X.roaring64_numbers_count('amounts', 'a');
 	SELECT kind, name FROM X.roaring64_helpers();
 	SELECT X.roaring64_numbers_set('amounts', 'a', '{1,4}', '{5,NULL}');
+	SELECT X.roaring64_dict_encode('names', '{b,a}'::text[]);
+	SELECT X.roaring64_dict_lookup('names', '{a,c}'::text[]);
+	SELECT * FROM X.roaring64_dict_decode('names', '{1,2}'::X.roaring64);
 };
 sub in_schema
 {
@@ -54,7 +57,7 @@ for my $base (sort keys %schema)
 	$node->safe_psql($base, in_schema($schema{$base}, $make));
 	$answers{$base} = $node->safe_psql($base, in_schema($schema{$base}, $use));
 }
-is($answers{plain}, join("\n", 2, 2, 't|{f,t}', '{7,8}|2', 't|', '3|0|t', 2, '|', '{1,3,4}|{3}|{9}|11|2.7500000000000000|4', 'dedup|seen', 'delay|later', 'numbers|amounts', ''), 'what all functions give');
+is($answers{plain}, join("\n", 2, 2, 't|{f,t}', '{7,8}|2', 't|', '3|0|t', 2, '|', '{1,3,4}|{3}|{9}|11|2.7500000000000000|4', 'dedup|seen', 'delay|later', 'dictionary|names', 'numbers|amounts', '', '{2,1}', '{1,NULL}', '1|a', '2|b'), 'what all functions give');
 is($answers{quoted}, $answers{plain}, 'and in a schema whose name is quoted');
 
 for my $base (sort keys %schema)

@@ -1,0 +1,183 @@
+--
+-- Dictionaries: small numbers for keys that are not integers.  A dictionary is a
+-- table with a row for every key and its code:
+--
+--		key ANY TYPE WITH AN ORDER, PRIMARY KEY,
+--		code bigint GENERATED ALWAYS AS IDENTITY, UNIQUE
+--
+-- Sets hold the codes.  A code comes from the column's sequence, which gives none
+-- twice, and stands in one row with its key.  So no key is without a code, and
+-- the primary key lets no key have two.  What is missing is known before codes
+-- are drawn, so that a batch of known keys draws none.  Codes are lost where a
+-- transaction is rolled back, where two sessions add a key at the same moment,
+-- and up to 32 where the server crashes.
+--
+-- The equality of keys is that of the primary key, whatever search_path says: an
+-- "=" found by its name would compare citext as text.
+--
+
+CREATE FUNCTION roaring64_dict_create(name text, key_type regtype,
+									  schema text DEFAULT pg_catalog.current_schema())
+RETURNS regclass
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	dict text := @extschema@._roaring64_new_table(name, schema);
+BEGIN
+	IF (SELECT typtype IN ('c', 'p') OR typcategory = 'A' FROM pg_type WHERE oid = key_type) IS NOT FALSE THEN
+		RAISE 'type % cannot be the key of a dictionary', key_type USING
+			ERRCODE = 'feature_not_supported',
+			HINT = 'Use a type of single values, such as text, uuid or bytea.';
+	END IF;
+	-- text is compared by its bytes: an upgrade may change any other collation
+	EXECUTE format($sql$
+		CREATE TABLE %s (
+			key %s %s PRIMARY KEY,
+			code bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+			CONSTRAINT codes_from_1 CHECK (code > 0))
+		$sql$, dict, key_type, CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
+	RETURN dict;
+END $$;
+COMMENT ON FUNCTION roaring64_dict_create(text, regtype, text) IS
+'creates a dictionary, which has a code for each key';
+
+-- The type of a dictionary's keys and their equality, as they are written in a
+-- statement.  Every other function calls this first.
+CREATE FUNCTION _roaring64_dict_keys(dict regclass, OUT type text, OUT equals text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT format_type(k.atttypid, NULL), format('OPERATOR(%I.%s)', s.nspname, o.oprname)
+	INTO type, equals
+	FROM pg_index AS i
+		JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = i.indkey[0] AND k.attname = 'key'
+		JOIN pg_attribute AS c ON c.attrelid = i.indrelid AND c.attname = 'code' AND c.atttypid = 'bigint'::regtype
+		JOIN pg_opclass AS p ON p.oid = i.indclass[0]
+		JOIN pg_amop AS m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
+			AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype
+		JOIN pg_operator AS o ON o.oid = m.amopopr
+		JOIN pg_namespace AS s ON s.oid = o.oprnamespace
+	WHERE i.indrelid = dict AND i.indisprimary AND i.indnkeyatts = 1;
+	IF type IS NULL THEN
+		RAISE '"%" is not a dictionary', dict USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'A dictionary has the columns "key", its primary key, and "code" of type bigint.',
+			HINT = 'Create one with roaring64_dict_create.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_dict_keys(regclass) IS
+'type and equality operator of a dictionary''s keys';
+
+CREATE FUNCTION roaring64_dict_lookup(dict regclass, keys anyarray)
+RETURNS bigint[]
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key record := @extschema@._roaring64_dict_keys(dict);
+	codes bigint[];
+BEGIN
+	EXECUTE format($sql$
+		SELECT coalesce(array_agg(d.code ORDER BY k.place), '{}')
+		FROM unnest($1::%s[]) WITH ORDINALITY AS k (key, place) LEFT JOIN %s AS d ON d.key %s k.key
+		$sql$, key.type, dict, key.equals) INTO codes USING keys;
+	RETURN codes;
+END $$;
+COMMENT ON FUNCTION roaring64_dict_lookup(regclass, anyarray) IS
+'the code of each key, NULL if it has none';
+
+-- Keys are added in their order, so that batches wait for each other but do not
+-- deadlock.  A key that another transaction adds first has its code once that has
+-- committed: the next look has a later snapshot, or the INSERT fails where the
+-- snapshot is the transaction's.  So a third look finds less than all only if rows
+-- are kept out or deleted, and then there would be no end of looking.
+CREATE FUNCTION roaring64_dict_encode(dict regclass, keys anyarray)
+RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key record := @extschema@._roaring64_dict_keys(dict);
+	unknown bigint := cardinality(array_positions(keys, NULL));
+	codes bigint[];
+BEGIN
+	FOR look IN 1 .. 3 LOOP
+		codes := @extschema@.roaring64_dict_lookup(dict, keys);
+		IF cardinality(array_positions(codes, NULL)) = unknown THEN
+			RETURN codes;
+		END IF;
+		EXECUTE format($sql$
+			INSERT INTO %2$s (key)
+			SELECT k.key FROM unnest($1::%1$s[], $2) AS k (key, code)
+			WHERE k.code IS NULL AND k.key IS NOT NULL
+			GROUP BY k.key ORDER BY k.key
+			ON CONFLICT (key) DO NOTHING
+			$sql$, key.type, dict) USING keys, codes;
+	END LOOP;
+	RAISE 'keys were not added to dictionary "%"', dict USING
+		ERRCODE = 'object_not_in_prerequisite_state',
+		HINT = 'A trigger or rule of the table leaves them out, or other sessions delete them.';
+END $$;
+COMMENT ON FUNCTION roaring64_dict_encode(regclass, anyarray) IS
+'the code of each key, which is added if it is new';
+
+CREATE FUNCTION roaring64_dict_decode(dict regclass, codes bigint[], OUT code bigint, OUT key text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_dict_keys(dict);
+	RETURN QUERY EXECUTE format($sql$
+		SELECT c.code, d.key::text
+		FROM unnest($1) WITH ORDINALITY AS c (code, place) LEFT JOIN %s AS d ON d.code = c.code
+		ORDER BY c.place
+		$sql$, dict) USING codes;
+END $$;
+COMMENT ON FUNCTION roaring64_dict_decode(regclass, bigint[]) IS
+'rows of the codes and their keys, in the order of the codes given; NULL for a code without key';
+
+CREATE FUNCTION roaring64_dict_decode(dict regclass, codes roaring64, OUT code bigint, OUT key text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_dict_keys(dict);
+	RETURN QUERY EXECUTE format($sql$
+		SELECT c.code, d.key::text
+		FROM @extschema@.roaring64_elements($1) AS c (code) LEFT JOIN %s AS d ON d.code = c.code
+		ORDER BY c.code
+		$sql$, dict) USING codes;
+END $$;
+COMMENT ON FUNCTION roaring64_dict_decode(regclass, roaring64) IS
+'rows of the codes in a set and their keys, ascending; NULL for a code without key';
+
+CREATE FUNCTION roaring64_dict_stats(dict regclass,
+									 OUT keys bigint,
+									 OUT last_code bigint,
+									 OUT bytes bigint)
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_dict_keys(dict);
+	EXECUTE format('SELECT count(*), coalesce(max(code), 0), pg_total_relation_size($1) FROM %s', dict)
+	INTO keys, last_code, bytes USING dict;
+END $$;
+COMMENT ON FUNCTION roaring64_dict_stats(regclass) IS
+'number of keys, highest code, and bytes on disk';
+
+CREATE FUNCTION roaring64_dict_drop(dict regclass)
+RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_dict_keys(dict);
+	EXECUTE format('DROP TABLE %s', dict);
+END $$;
+COMMENT ON FUNCTION roaring64_dict_drop(regclass) IS
+'drops a dictionary';
