@@ -15,19 +15,26 @@
 -- committed, and the second look sees the chunk.  Of folded ids the first look
 -- alone would do, so that a duplicate writes nothing.
 --
+-- An owned set has no claims: its ids go straight into the chunks, under a lock
+-- of the key's row of windows, which comes before anything is read.
+--
 -- What a claim does is in C (src/dedup/), where plans are kept for each set; it
 -- depends only on options that are never changed.  All else is here.
 --
--- Locks are taken in one order, of tables NAME, windows, claims, chunks, and of
--- rows that of the primary key:
+-- Whoever works with a set locks the table NAME first, until the end of the
+-- transaction, and so waits for drop, or drop for it, before either has locked
+-- anything else:
 --
---	  claim				inserts claims
---	  forget			deletes claims, changes chunks
---	  fold				the row of NAME, so that one fold works at a time; then
---						windows, claims, chunks; waits for no row for long
---	  load, and claims	the key's row of windows, then chunks; they hold an
---	  of an owned set	ACCESS SHARE lock of NAME, because they have read it
---	  alter				NAME, ACCESS EXCLUSIVE
+--	  claim, seen, and what	ACCESS SHARE
+--	  only reads
+--	  load, and claims of	ROW SHARE
+--	  an owned set
+--	  fold					ROW SHARE, and the row, so that one fold works at a time
+--	  alter					EXCLUSIVE: waits for those that write generations
+--	  drop					ACCESS EXCLUSIVE: waits for all
+--
+-- After it, rows are locked in the order of windows, claims, chunks, and in each
+-- in that of the primary key; fold waits for none for long.
 --
 -- The generation of a row of chunks says when it goes.  With a window by time
 -- it is a time before which all its ids were folded, on a clock of the set that
@@ -36,64 +43,75 @@
 -- jump forth an eighth, of which the window has four to spare.  With a window
 -- by count generations are numbered, per key, and each takes as many ids as are
 -- to be kept; when the next one begins, all before the one that is full go.  A
--- fold puts all claims of a key into one generation, however many: which of
--- them were the latest only the clock could tell.
+-- fold puts all claims of a key into one generation, however many, and so does a
+-- call that writes to the chunks: which of them were the latest only the clock
+-- could tell.  So a fold that is killed between two parts of a key has not
+-- counted them yet, and what it has left goes into the same generation.
 -- Generations never get smaller, whatever the window is changed to, and what
 -- was written under another window counts as written now.
 --
 -- Nothing is strict here: what is NULL and must not be is an error, lest a
--- claim that was never made look like one.  The extension is relocatable, and
--- its schema is looked up by every call.
+-- claim that was never made look like one.
 --
 
--- The options of a set.  names are what the statements here are made of: the
--- tables of claims, chunks and windows, the extension's schema, the functions
--- that make an id an element of a chunk and back, and the highest id of a chunk.
--- generation is the one that is folded to now, cutoff the one that is to go.
-CREATE FUNCTION roaring64_dedup_options(set regclass,
-										OUT names text[],
-										OUT remember interval,
-										OUT keep bigint,
-										OUT ascending boolean,
-										OUT snowflake boolean,
-										OUT owned boolean,
-										OUT chunk_bits integer,
-										OUT clock bigint,
-										OUT generation bigint,
-										OUT cutoff bigint)
+-- The options of a set.  The only place that says what is one.  names are what
+-- the statements here are made of: the tables of claims, chunks and windows, the
+-- functions that make an id an element of a chunk and back, and the highest id of a
+-- chunk.  generation is the one that is written to now, cutoff the one that is to go.
+CREATE FUNCTION _roaring64_dedup_options(set regclass, OUT names text[], OUT remember interval, OUT keep bigint,
+										 OUT ascending boolean, OUT snowflake boolean, OUT owned boolean,
+										 OUT chunk_bits integer, OUT clock bigint, OUT generation bigint,
+										 OUT cutoff bigint, OUT distributed boolean)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	home text := (SELECT quote_ident(nspname) || '.' FROM pg_namespace AS n, pg_class AS c
 				  WHERE n.oid = c.relnamespace AND c.oid = $1);
-	ext text := (SELECT quote_ident(nspname) FROM pg_extension, pg_namespace AS n
-				 WHERE extname = 'roaring64' AND n.oid = extnamespace);
+	found bigint;
 	span bigint;
 BEGIN
 	IF $1 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'dedup set must not be null';
 	END IF;
-	BEGIN
-		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.ascending,'
-					   ' s.snowflake, s.owned, s.chunk_bits, s.clock, s.cutoff FROM ONLY %s AS s', $1)
-		INTO STRICT names, remember, keep, ascending, snowflake, owned, chunk_bits, clock, cutoff;
-	EXCEPTION WHEN undefined_table OR undefined_column OR syntax_error OR no_data_found OR too_many_rows
-			  OR wrong_object_type OR datatype_mismatch OR cannot_coerce THEN
+	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
+		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('ascending', 'bool'), ('snowflake', 'bool'),
+		('owned', 'bool'), ('chunk_bits', 'int4'), ('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'),
+		('clock_read', 'timestamptz'), ('cutoff', 'int8')) AS c (name, type)
+		ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
+	WHERE a.attrelid = $1;
+	IF found = 12 THEN
+		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.ascending, s.snowflake,'
+					   ' s.owned, s.chunk_bits, s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
+		INTO names, remember, keep, ascending, snowflake, owned, chunk_bits, clock, cutoff, found;
+	END IF;
+	IF found IS DISTINCT FROM 1 OR chunk_bits NOT BETWEEN 0 AND 63
+		OR num_nulls(VARIADIC names) + num_nulls(ascending, snowflake, owned, chunk_bits, clock, cutoff) > 0 THEN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a dedup set', $1),
 			HINT = 'Name a table that roaring64_dedup_create has made.';
-	END;
+	END IF;
 	FOR i IN 1 .. 3 LOOP
+		IF to_regclass(home || quote_ident(names[i])) IS NULL THEN
+			RAISE undefined_table USING
+				MESSAGE = format('table "%s" of dedup set "%s" does not exist', names[i], $1),
+				DETAIL = 'It is looked for in the schema of the set.',
+				HINT = format('If it was renamed, write its name into column "%s" of "%s".',
+							  (ARRAY['claims', 'chunks', 'windows'])[i], $1);
+		END IF;
 		names[i] := home || quote_ident(names[i]);
 	END LOOP;
+	distributed := to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL;
+	IF distributed THEN
+		EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)' INTO distributed USING names[1];
+	END IF;
 	names := names || CASE WHEN snowflake THEN
-		ARRAY[ext, ext || '.roaring64_snowflake_fold', ext || '.roaring64_snowflake_unfold',
-			format('(SELECT max(%1$s.roaring64_snowflake_unfold(e)) FROM %1$s.roaring64_elements(members) AS e)', ext)]
+		ARRAY['@extschema@.roaring64_snowflake_fold', '@extschema@.roaring64_snowflake_unfold',
+			'(SELECT max(@extschema@.roaring64_snowflake_unfold(e)) FROM @extschema@.roaring64_elements(members) AS e)']
 	ELSE
-		ARRAY[ext, '', '', ext || '.roaring64_max(members)']
+		ARRAY['', '', '@extschema@.roaring64_max(members)']
 	END;
-	generation := 0;
+	generation := clock;
 	IF remember IS NOT NULL THEN
 		-- a generation is half a window long, and goes a window and a half later
 		span := greatest(extract(epoch FROM remember) * 500000, 1);
@@ -101,12 +119,12 @@ BEGIN
 		cutoff := greatest(cutoff, (clock - 3 * span) / span * span - CASE WHEN clock < 3 * span THEN span ELSE 0 END);
 	END IF;
 END $$;
-COMMENT ON FUNCTION roaring64_dedup_options(regclass) IS
-'options of a dedup set, for its other functions';
+COMMENT ON FUNCTION _roaring64_dedup_options(regclass) IS
+'options of a dedup set';
 
 -- What the window of a set can be.  A duration is kept in hours, as a day or a
 -- month of an interval is not always as long.
-CREATE FUNCTION roaring64_dedup_window(remember interval, keep bigint)
+CREATE FUNCTION _roaring64_dedup_window(remember interval, keep bigint)
 RETURNS interval
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
 SET search_path = pg_catalog, pg_temp
@@ -133,7 +151,7 @@ BEGIN
 	END IF;
 	RETURN make_interval(secs => extract(epoch FROM remember)::double precision);
 END $$;
-COMMENT ON FUNCTION roaring64_dedup_window(interval, bigint) IS
+COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 'checks the window of a dedup set';
 
 -- The schema is an argument as only the caller knows its own search_path.
@@ -150,18 +168,16 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ext text := (SELECT nspname FROM pg_extension, pg_namespace AS n
-				 WHERE extname = 'roaring64' AND n.oid = extnamespace);
-	parts text[];
 	compression text := '';
+	made text;
 	home text;
 	base text;
 BEGIN
-	IF name IS NULL OR ascending IS NULL OR snowflake IS NULL OR owned IS NULL THEN
+	IF ascending IS NULL OR snowflake IS NULL OR owned IS NULL THEN
 		RAISE null_value_not_allowed USING
-			MESSAGE = 'name and options of a dedup set must not be null';
+			MESSAGE = 'options of a dedup set must not be null';
 	END IF;
-	EXECUTE format('SELECT %I.roaring64_dedup_window($1, $2)', ext) INTO remember USING remember, keep;
+	remember := @extschema@._roaring64_dedup_window(remember, keep);
 	IF ascending AND remember IS NULL AND keep IS NULL THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"ascending" has no effect without a window',
@@ -171,24 +187,15 @@ BEGIN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"chunk_bits" must be between 8 and 60';
 	END IF;
-	BEGIN
-		parts := parse_ident(name);
-	EXCEPTION WHEN invalid_parameter_value THEN
-		RAISE invalid_name USING
-			MESSAGE = format('"%s" is not a valid name', name),
-			HINT = format('Put names with other characters than lower-case letters, digits and underscores in double quotes: %L.', quote_ident(name));
-	END;
-	base := parts[cardinality(parts)];
-	home := CASE cardinality(parts) WHEN 1 THEN schema WHEN 2 THEN parts[1] END;
-	IF home IS NULL THEN
-		RAISE invalid_schema_name USING MESSAGE = format('no schema has been selected to create "%s" in', name);
-	END IF;
+	made := @extschema@._roaring64_new_table(name, schema);
+	home := (parse_ident(made))[1];
+	base := (parse_ident(made))[2];
 	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
 		RAISE name_too_long USING
 			MESSAGE = format('name of dedup set "%s" is too long', base),
 			DETAIL = 'The names of its tables and indexes are up to 13 bytes longer.';
 	END IF;
-	IF to_regclass(format('%I.%I', home, base)) IS NOT NULL THEN
+	IF to_regclass(made) IS NOT NULL THEN
 		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name);
 	END IF;
 	IF EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
@@ -204,10 +211,10 @@ BEGIN
 				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
 				   home, base || '_claims');
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
-				   ' members %I.roaring64 %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
+				   ' members @extschema@.roaring64 %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
 				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,'
 				   ' toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 500)',
-				   home, base || '_chunks', ext, compression);
+				   home, base || '_chunks', compression);
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, ids bigint, oldest bigint,'
 				   ' forgotten bigint) WITH (fillfactor = 80)', home, base || '_windows');
 	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
@@ -219,12 +226,12 @@ BEGIN
 				   ' VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)', home, base)
 	USING base || '_claims', base || '_chunks', base || '_windows', ascending, snowflake, owned,
 		coalesce(chunk_bits, CASE WHEN snowflake THEN 24 ELSE 20 END), remember, keep;
-	RETURN format('%I.%I', home, base)::regclass;
+	RETURN made::regclass;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, boolean, boolean, boolean, integer, text) IS
 'creates the tables of a dedup set';
 
--- Waits for all that work with the window.  The generations of the window by
+-- Waits for those that write generations.  The generations of the window by
 -- count, which end here, are numbered on from the highest if it comes back.
 CREATE FUNCTION roaring64_dedup_alter(set regclass,
 									  remember interval DEFAULT NULL,
@@ -234,19 +241,12 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ext text := (SELECT quote_ident(nspname) FROM pg_extension, pg_namespace AS n
-				 WHERE extname = 'roaring64' AND n.oid = extnamespace);
 	o record;
 BEGIN
-	EXECUTE format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
-	IF $2 IS NULL AND $3 IS NULL THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = 'no window was given',
-			HINT = 'Specify "remember" or "keep".';
-	END IF;
-	EXECUTE format('SELECT %s.roaring64_dedup_window($1, $2)', ext) INTO remember USING $2, $3;
-	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
-	EXECUTE format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	remember := @extschema@._roaring64_dedup_window($2, $3);
+	EXECUTE format('LOCK TABLE ONLY %s IN EXCLUSIVE MODE', $1);
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('UPDATE %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
 				   ' THEN $3 ELSE clock_read END', $1)
 	USING remember, keep, clock_timestamp();
@@ -255,8 +255,9 @@ BEGIN
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_alter(regclass, interval, bigint) IS
-'changes the window of a dedup set';
+'changes the window of a dedup set, or takes it away';
 
+-- Locks before it reads the options: two at once would wait for each other.
 CREATE FUNCTION roaring64_dedup_drop(set regclass)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
@@ -265,8 +266,10 @@ AS $$
 DECLARE
 	o record;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
+	IF $1 IS NOT NULL THEN
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
+	END IF;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('DROP TABLE %s, %s, %s, %s', $1, o.names[1], o.names[2], o.names[3]);
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_drop(regclass) IS
@@ -289,13 +292,6 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, bigint[]) IS
 'claims ids: for each whether it is new, NULL if it is too old to tell';
 
-CREATE FUNCTION roaring64_dedup_seen(set regclass, key text, id bigint)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
-LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
-COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, bigint) IS
-'whether an id is remembered, NULL if it is too old to tell';
-
 CREATE FUNCTION roaring64_dedup_seen_many(set regclass, key text, ids bigint[])
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
@@ -303,12 +299,21 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, bigint[]) IS
 'for each id whether it is remembered, NULL if it is too old to tell';
 
-CREATE FUNCTION roaring64_dedup_trigger()
-RETURNS trigger
-AS 'MODULE_PATHNAME', 'roaring64_dedup_trigger'
+CREATE FUNCTION roaring64_dedup_seen(set regclass, key text, id bigint)
+RETURNS boolean
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
+BEGIN ATOMIC
+	SELECT (roaring64_dedup_seen_many($1, $2, ARRAY[$3]))[1];
+END;
+COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, bigint) IS
+'whether an id is remembered, NULL if it is too old to tell';
+
+CREATE FUNCTION roaring64_dedup_load(set regclass, key text, ids roaring64)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_dedup_load'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_dedup_trigger() IS
-'claims the ids of rows that are inserted';
+COMMENT ON FUNCTION roaring64_dedup_load(regclass, text, roaring64) IS
+'remembers all ids of a set: how many were new';
 
 -- Claims first: a fold that is at it with one of them is waited for, and then
 -- the id is in its chunk.
@@ -316,7 +321,6 @@ CREATE FUNCTION roaring64_dedup_forget_many(set regclass, key text, ids bigint[]
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET jit = off
 AS $$
 DECLARE
 	o record;
@@ -324,8 +328,7 @@ DECLARE
 	claimed bigint[];
 	found bigint;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	IF $2 IS NULL OR $3 IS NULL OR array_position($3, NULL) IS NOT NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key and ids must not be null';
 	END IF;
@@ -333,20 +336,20 @@ BEGIN
 				   ' gone AS (DELETE FROM %1$s WHERE key = $1 AND id IN (SELECT id FROM locked) RETURNING id)'
 				   ' SELECT array_agg(id) FROM gone', VARIADIC o.names)
 	INTO claimed USING $2, $3;
-	EXECUTE format('SELECT array_agg(DISTINCT %5$s(id) >> $2) FROM unnest($1) AS id', VARIADIC o.names)
+	EXECUTE format('SELECT array_agg(DISTINCT %4$s(id) >> $2) FROM unnest($1) AS id', VARIADIC o.names)
 	INTO numbers USING $3, o.chunk_bits;
-	EXECUTE format('WITH given AS (SELECT %4$s.roaring64_agg(%5$s(id)) AS ids FROM unnest($3) AS id),'
-				   ' claimed AS (SELECT %4$s.roaring64_agg(%5$s(id)) AS ids FROM unnest($4) AS id),'
+	EXECUTE format('WITH given AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($3) AS id),'
+				   ' claimed AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($4) AS id),'
 				   ' locked AS (SELECT members FROM %2$s WHERE key = $1 AND chunk = ANY ($2)'
 				   ' ORDER BY chunk, generation FOR UPDATE)'
-				   ' SELECT %4$s.roaring64_or_cardinality_agg(m) FROM (SELECT locked.members OPERATOR(%4$s.&) given.ids'
+				   ' SELECT @extschema@.roaring64_or_cardinality_agg(m) FROM (SELECT locked.members OPERATOR(@extschema@.&) given.ids'
 				   ' FROM locked, given UNION ALL SELECT ids FROM claimed) AS f (m)', VARIADIC o.names)
 	INTO found USING $2, numbers, $3, claimed;
-	EXECUTE format('WITH given AS (SELECT %4$s.roaring64_agg(%5$s(id)) AS ids FROM unnest($3) AS id)'
-				   ' UPDATE %2$s SET members = members OPERATOR(%4$s.-) ids FROM given'
-				   ' WHERE key = $1 AND chunk = ANY ($2) AND members OPERATOR(%4$s.&&) ids', VARIADIC o.names)
+	EXECUTE format('WITH given AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($3) AS id)'
+				   ' UPDATE %2$s SET members = members OPERATOR(@extschema@.-) ids FROM given'
+				   ' WHERE key = $1 AND chunk = ANY ($2) AND members OPERATOR(@extschema@.&&) ids', VARIADIC o.names)
 	USING $2, numbers, $3;
-	EXECUTE format('DELETE FROM %2$s WHERE key = $1 AND chunk = ANY ($2) AND %4$s.roaring64_is_empty(members)', VARIADIC o.names)
+	EXECUTE format('DELETE FROM %2$s WHERE key = $1 AND chunk = ANY ($2) AND @extschema@.roaring64_is_empty(members)', VARIADIC o.names)
 	USING $2, numbers;
 	RETURN found;
 END $$;
@@ -363,130 +366,103 @@ COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, bigint) IS
 'makes an id new again: whether it was remembered';
 
 --
--- Straight into the chunks.
+-- Generations, straight into the chunks, and fold.
 --
 
--- Writes those of ids that are not remembered, in the order of the array if one
--- is given, and gives them.  The key's row is written in any case: a
--- REPEATABLE READ transaction that missed it gets an error.
-CREATE FUNCTION roaring64_dedup_append(set regclass, key text, ids roaring64, ordered bigint[])
-RETURNS roaring64
+-- Begins the next generation of the keys from low to high whose own is full, if
+-- there is a window by count, and forgets those that are past the window.  The
+-- rows of windows of these keys must be locked.
+CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint,
+									  clock bigint, cutoff bigint, ascending boolean)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF keep IS NOT NULL THEN
+		EXECUTE format('UPDATE %3$s AS w SET generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
+					   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END, ids = 0, oldest = generation'
+					   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR ids >= $3)', VARIADIC names)
+		USING low, high, keep, clock;
+	END IF;
+	EXECUTE format('WITH gone AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
+				   ' AND c.generation <= coalesce(w.oldest - 1, $3) RETURNING c.key, CASE WHEN $4 THEN %6$s END AS id)'
+				   ' UPDATE %3$s AS w SET forgotten = greatest(w.forgotten, f.id)'
+				   ' FROM (SELECT key, max(id) AS id FROM gone GROUP BY key) AS f WHERE w.key = f.key AND f.id IS NOT NULL', VARIADIC names)
+	USING low, high, cutoff, ascending;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint, bigint, boolean) IS
+'begins and forgets generations of a dedup set';
+
+-- Writes ids, as elements of chunks, that are not remembered: fresh are those,
+-- old those that are not written as they are too old to tell.  The key's row is
+-- locked before anything else is read, and written if anything is: a REPEATABLE
+-- READ transaction that has missed that gets an error.
+CREATE FUNCTION _roaring64_dedup_append(set regclass, key text, places roaring64,
+										OUT fresh roaring64, OUT old roaring64)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	o record;
-	row record;
-	fresh record;			-- ids and elements, for their type is not on the path
-	piece record;
 	numbers bigint[];
-	taken bigint := 0;
-	n bigint;
+	mark bigint;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
-	IF $2 IS NULL OR $3 IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'key and ids must not be null';
-	END IF;
-	IF octet_length($2) > 1024 THEN
-		RAISE program_limit_exceeded USING
-			MESSAGE = 'key is too long',
-			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
-	END IF;
-	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET ids = w.ids'
-				   ' RETURNING generation, ids, oldest', VARIADIC o.names)
-	INTO row USING $2;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
+	USING $2;
 
-	IF o.snowflake THEN
-		EXECUTE format('SELECT %4$s.roaring64_agg(%5$s(i)) AS places FROM %4$s.roaring64_elements($1) AS i', VARIADIC o.names)
-		INTO fresh USING $3;
-		IF o.keep IS NOT NULL AND ordered IS NULL THEN
-			EXECUTE format('SELECT %4$s.roaring64_to_array($1)', VARIADIC o.names) INTO ordered USING $3;
-		END IF;
-	ELSE
-		EXECUTE 'SELECT $1 AS places' INTO fresh USING $3;
-	END IF;
-	EXECUTE format('SELECT array_agg(chunk) FROM %4$s.roaring64_split($1, $2)', VARIADIC o.names)
-	INTO numbers USING fresh.places, o.chunk_bits;
-	EXECUTE format('SELECT $1 OPERATOR(%4$s.-) coalesce(%4$s.roaring64_or_agg(m), ''{}'') AS places FROM ('
-				   'SELECT c.members OPERATOR(%4$s.&) s.members FROM %2$s AS c, %4$s.roaring64_split($1, $4) AS s'
+	numbers := ARRAY(SELECT s.chunk FROM @extschema@.roaring64_split($3, o.chunk_bits) AS s);
+	EXECUTE format('SELECT $1 OPERATOR(@extschema@.-) coalesce(@extschema@.roaring64_or_agg(m), ''{}'') FROM ('
+				   'SELECT c.members OPERATOR(@extschema@.&) s.members FROM %2$s AS c, @extschema@.roaring64_split($1, $4) AS s'
 				   ' WHERE c.key = $2 AND c.chunk = ANY ($3) AND c.chunk = s.chunk'
-				   ' UNION ALL SELECT %4$s.roaring64_agg(%5$s(id)) FROM %1$s WHERE key = $2) AS f (m)', VARIADIC o.names)
-	INTO fresh USING fresh.places, $2, numbers, o.chunk_bits;
-	EXECUTE format('SELECT %4$s.roaring64_cardinality($1)', VARIADIC o.names) INTO n USING fresh.places;
-	IF ordered IS NOT NULL AND o.keep IS NOT NULL THEN
-		EXECUTE format('SELECT array_agg(i ORDER BY n) FROM unnest($1) WITH ORDINALITY AS u (i, n)'
-					   ' WHERE $2 OPERATOR(%4$s.@>) %5$s(i)', VARIADIC o.names)
-		INTO ordered USING ordered, fresh.places;
-	END IF;
-
-	IF row.generation IS NULL AND o.keep IS NOT NULL THEN
-		EXECUTE format('SELECT greatest(max(generation), $2) + 1 AS generation, 0::bigint AS ids, NULL::bigint AS oldest'
-					   ' FROM %2$s WHERE key = $1', VARIADIC o.names)
-		INTO row USING $2, o.clock;
-	END IF;
-	piece := fresh;
-	WHILE taken < n LOOP
-		IF o.keep IS NULL THEN
-			taken := n;
-		ELSE
-			IF row.ids >= o.keep THEN
-				row.oldest := row.generation;
-				row.generation := row.generation + 1;
-				row.ids := 0;
-			END IF;
-			IF ordered IS NULL THEN
-				EXECUTE format('SELECT %4$s.roaring64_slice($1, $2, $3) AS places', VARIADIC o.names)
-				INTO piece USING fresh.places, taken, least(o.keep - row.ids, n - taken);
-			ELSE
-				EXECUTE format('SELECT %4$s.roaring64_agg(%5$s(i)) AS places FROM unnest($1) AS i', VARIADIC o.names)
-				INTO piece USING ordered[taken + 1 : taken + least(o.keep - row.ids, n - taken)];
-			END IF;
-			row.ids := row.ids + least(o.keep - row.ids, n - taken);
-			EXECUTE format('SELECT $1 + %4$s.roaring64_cardinality($2)', VARIADIC o.names) INTO taken USING taken, piece.places;
-			o.generation := row.generation;
+				   ' UNION ALL SELECT @extschema@.roaring64_agg(%4$s(id)) FROM %1$s WHERE key = $2) AS f (m)', VARIADIC o.names)
+	INTO fresh USING $3, $2, numbers, o.chunk_bits;
+	old := '{}';
+	IF o.ascending THEN
+		EXECUTE format('SELECT forgotten FROM %3$s WHERE key = $1', VARIADIC o.names) INTO mark USING $2;
+		IF o.snowflake THEN
+			old := (SELECT coalesce(@extschema@.roaring64_agg(e), '{}') FROM @extschema@.roaring64_elements(fresh) AS e
+					WHERE @extschema@.roaring64_snowflake_unfold(e) <= mark);
+		ELSIF mark IS NOT NULL THEN
+			old := @extschema@.roaring64_slice(fresh, 0, @extschema@.roaring64_rank(fresh, mark));
 		END IF;
-		EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
-					   ' SELECT $1, chunk, $2, members FROM %4$s.roaring64_split($3, $4) ORDER BY chunk'
-					   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members',
-					   VARIADIC o.names)
-		USING $2, o.generation, piece.places, o.chunk_bits;
-	END LOOP;
+		fresh := fresh OPERATOR(@extschema@.-) old;
+	END IF;
+	IF @extschema@.roaring64_is_empty(fresh) THEN
+		RETURN;
+	END IF;
+
 	IF o.keep IS NOT NULL THEN
-		-- not "generation < $4": where that is NULL, Citus leaves out all of it
-		EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key = $1 AND generation < coalesce($4, 0) RETURNING CASE WHEN $5 THEN %7$s END AS id)'
-					   ' UPDATE %3$s AS w SET generation = $2, ids = $3, oldest = $4, forgotten = greatest(w.forgotten, f.id)'
-					   ' FROM (SELECT max(id) AS id FROM gone) AS f WHERE key = $1', VARIADIC o.names)
-		USING $2, row.generation, row.ids, row.oldest, o.ascending;
+		PERFORM @extschema@._roaring64_dedup_turn(o.names, $2, $2, o.keep, o.clock, o.cutoff, o.ascending);
 	END IF;
-	IF o.snowflake THEN
-		EXECUTE format('SELECT coalesce(%4$s.roaring64_agg(%6$s(i)), ''{}'') AS places FROM %4$s.roaring64_elements($1) AS i', VARIADIC o.names)
-		INTO fresh USING fresh.places;
-	END IF;
-	RETURN fresh.places;
+	EXECUTE format('UPDATE %3$s SET ids = ids + $2 WHERE key = $1 RETURNING coalesce(generation, $3)', VARIADIC o.names)
+	INTO o.generation USING $2, @extschema@.roaring64_cardinality(fresh), o.generation;
+	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
+				   ' SELECT $1, chunk, $2, members FROM @extschema@.roaring64_split($3, $4) ORDER BY chunk'
+				   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(@extschema@.|) excluded.members', VARIADIC o.names)
+	USING $2, o.generation, fresh, o.chunk_bits;
 END $$;
-COMMENT ON FUNCTION roaring64_dedup_append(regclass, text, roaring64, bigint[]) IS
-'writes ids to the chunks of a dedup set, for its other functions';
+COMMENT ON FUNCTION _roaring64_dedup_append(regclass, text, roaring64) IS
+'writes to the chunks of a dedup set';
 
-CREATE FUNCTION roaring64_dedup_load(set regclass, key text, ids roaring64)
-RETURNS bigint
-LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
-BEGIN ATOMIC
-	SELECT roaring64_cardinality(roaring64_dedup_append($1, $2, $3, NULL));
-END;
-COMMENT ON FUNCTION roaring64_dedup_load(regclass, text, roaring64) IS
-'remembers all ids of a set: how many were new';
+-- A procedure that commits asks first, to say more than the server does.
+CREATE FUNCTION _roaring64_can_commit()
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_can_commit'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1;
+COMMENT ON FUNCTION _roaring64_can_commit() IS
+'whether the calling procedure may commit';
 
---
--- Fold.  It goes through the keys, some at a time, each time in a transaction.
--- What fails for some keys is tried for half of them, and so on, and the key for
--- which it fails alone is left for the next fold, with a warning.  A lock on a
--- row is waited for so shortly that no deadlock is found meanwhile.
+-- Goes through the keys, some at a time, each time in a transaction: whole keys,
+-- or a part of one that has many claims.  What fails for some keys is tried for
+-- half of them, and so on, and the key for which it fails alone is left for the
+-- next fold, with a warning.  A lock on a row is waited for so shortly that no
+-- deadlock is found meanwhile.
 --
 -- Rows of windows are locked by DO UPDATE with a condition that is false: it
 -- locks and writes nothing, and Citus has no FOR UPDATE over several shards.  A
 -- time is a parameter, as Citus takes no volatile function in an UPDATE.
---
 CREATE PROCEDURE roaring64_dedup_fold(set regclass)
 LANGUAGE plpgsql
 AS $$
@@ -494,16 +470,25 @@ DECLARE
 	most CONSTANT bigint := 500000;
 	room bigint := most;
 	o record;
-	ext pg_catalog.text;
 	phase pg_catalog.text;
 	source pg_catalog.text;
-	reached pg_catalog.text;
+	reached pg_catalog.text;	-- what is done, up to this key
 	low pg_catalog.text;
 	high pg_catalog.text;
 	next pg_catalog.text;
+	part bigint;				-- of a key, the lowest id that is not done
+	rest bigint;				-- and the lowest that is left for later
+	done bigint := 0;			-- what is in the chunks and not counted
+	generation bigint;			-- all of it goes there
 	clocked boolean := false;
 	index pg_catalog.regclass;
 BEGIN
+	IF NOT @extschema@._roaring64_can_commit() THEN
+		RAISE invalid_transaction_termination USING
+			MESSAGE = 'roaring64_dedup_fold cannot be called in a transaction block or by a function',
+			DETAIL = 'It commits after each part of its work.',
+			HINT = 'Call it by itself, from a session in autocommit mode.';
+	END IF;
 	FOREACH phase IN ARRAY ARRAY['claims', 'windows'] LOOP
 		reached := NULL;
 		LOOP
@@ -511,9 +496,7 @@ BEGIN
 			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
 				pg_catalog.set_config('enable_hashagg', 'off', true);
-			ext := (SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_extension, pg_catalog.pg_namespace AS n
-					WHERE extname = 'roaring64' AND n.oid = extnamespace);
-			EXECUTE pg_catalog.format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
+			SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 			EXECUTE format('SELECT claims FROM ONLY %s FOR NO KEY UPDATE SKIP LOCKED', $1) INTO next;
 			IF next IS NULL THEN
 				RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
@@ -526,7 +509,7 @@ BEGIN
 				USING clock_timestamp();
 				clocked := true;
 			END IF;
-			EXECUTE format('SELECT * FROM %s.roaring64_dedup_options($1)', ext) INTO o USING $1;
+			SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 			EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
 			PERFORM set_config('lock_timeout', '100ms', true);
 
@@ -538,65 +521,56 @@ BEGIN
 				EXIT WHEN next IS NULL;
 				source := format('%s WHERE generation <= %s', o.names[2], o.cutoff);
 			END IF;
-			-- the keys from low to high have some "room" of rows, or it is one
-			EXECUTE format('SELECT min(key) FROM %s AND ($1 IS NULL OR key > $1)', source) INTO low USING reached;
-			IF low IS NULL THEN
-				IF phase = 'windows' THEN
-					EXECUTE format('UPDATE ONLY %s SET cutoff = $1', $1) USING o.cutoff;
-				END IF;
-				EXIT;
-			END IF;
-			EXECUTE format('SELECT key FROM %s AND key >= $1 ORDER BY key OFFSET $2 LIMIT 1', source) INTO next USING low, room;
-			EXECUTE format('SELECT max(key) FROM %s AND key >= $1 AND ($2 IS NULL OR key < $2 OR key = $1)', source)
-			INTO high USING low, next;
-			BEGIN
-				IF phase = 'windows' THEN
-					IF o.ascending THEN
-						EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %2$s WHERE key BETWEEN $1 AND $2'
-									   ' AND generation <= $3 ORDER BY key ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
-						USING low, high, o.cutoff;
-						EXECUTE format('WITH gone AS (DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3 RETURNING key, %7$s AS id)'
-									   ' INSERT INTO %3$s AS w (key, forgotten) SELECT key, max(id) FROM gone GROUP BY key ORDER BY key'
-									   ' ON CONFLICT (key) DO UPDATE SET forgotten = greatest(w.forgotten, excluded.forgotten)', VARIADIC o.names)
-						USING low, high, o.cutoff;
-					ELSE
-						EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC o.names)
-						USING low, high, o.cutoff;
-						EXECUTE format('DELETE FROM %3$s AS w WHERE key BETWEEN $1 AND $2'
-									   ' AND NOT EXISTS (SELECT 1 FROM %2$s AS c WHERE c.key = w.key)', VARIADIC o.names)
-						USING low, high;
+			IF part IS NULL THEN
+				-- the keys from low to high have some "room" of rows, or it is one
+				EXECUTE format('SELECT min(key) FROM %s AND ($1 IS NULL OR key > $1)', source) INTO low USING reached;
+				IF low IS NULL THEN
+					IF phase = 'windows' THEN
+						EXECUTE format('UPDATE ONLY %s SET cutoff = $1', $1) USING o.cutoff;
 					END IF;
-				ELSIF o.keep IS NULL THEN
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s WHERE key BETWEEN $1 AND $2 RETURNING key, %5$s(id) AS place)'
-								   ' INSERT INTO %2$s AS c (key, chunk, generation, members)'
-								   ' SELECT key, place >> $3, $4, %4$s.roaring64_agg(place) FROM taken GROUP BY key, place >> $3 ORDER BY 1, 2'
-								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members',
-								   VARIADIC o.names)
-					USING low, high, o.chunk_bits, o.generation;
-				ELSE
-					EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
-								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
-					USING low, high;
-					EXECUTE format('UPDATE %3$s AS w SET generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
-								   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END, ids = 0, oldest = generation'
-								   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR ids >= $3)', VARIADIC o.names)
-					USING low, high, o.keep, o.clock;
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-								   ' RETURNING c.key, %5$s(c.id) AS place, w.generation),'
-								   ' written AS (INSERT INTO %2$s AS c (key, chunk, generation, members)'
-								   ' SELECT key, place >> $3, generation, %4$s.roaring64_agg(place) FROM taken'
-								   ' GROUP BY key, place >> $3, generation ORDER BY 1, 2'
-								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(%4$s.|) excluded.members)'
-								   ' UPDATE %3$s AS w SET ids = w.ids + f.n FROM (SELECT key, count(*) AS n FROM taken GROUP BY key) AS f'
-								   ' WHERE w.key = f.key', VARIADIC o.names)
-					USING low, high, o.chunk_bits;
-					EXECUTE format('WITH gone AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-								   ' AND c.generation < w.oldest RETURNING c.key, CASE WHEN $3 THEN %7$s END AS id)'
-								   ' UPDATE %3$s AS w SET forgotten = greatest(w.forgotten, f.id)'
-								   ' FROM (SELECT key, max(id) AS id FROM gone GROUP BY key) AS f WHERE w.key = f.key AND f.id IS NOT NULL', VARIADIC o.names)
-					USING low, high, o.ascending;
+					EXIT;
 				END IF;
-				reached := high;
+				EXECUTE format('SELECT key FROM %s AND key >= $1 ORDER BY key OFFSET $2 LIMIT 1', source) INTO next USING low, room;
+				EXECUTE format('SELECT max(key) FROM %s AND key >= $1 AND ($2 IS NULL OR key < $2 OR key = $1)', source)
+				INTO high USING low, next;
+			END IF;
+			rest := NULL;
+			IF phase = 'claims' AND low = high THEN
+				EXECUTE format('SELECT id FROM %1$s WHERE key = $1 AND ($2 IS NULL OR id >= $2) ORDER BY id OFFSET $3 LIMIT 1', VARIADIC o.names)
+				INTO rest USING low, part, room;
+			END IF;
+			BEGIN
+				IF phase = 'windows' OR (o.keep IS NOT NULL AND part IS NULL) THEN
+					EXECUTE format('INSERT INTO %s AS w (key) SELECT DISTINCT key FROM %s AND key BETWEEN $1 AND $2 ORDER BY key'
+								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', o.names[3], source)
+					USING low, high;
+					PERFORM @extschema@._roaring64_dedup_turn(o.names, low, high, o.keep, o.clock, o.cutoff, o.ascending);
+					EXECUTE format('SELECT generation FROM %3$s WHERE key = $1 AND key = $2', VARIADIC o.names) INTO generation USING low, high;
+				END IF;
+				IF phase = 'windows' THEN
+					EXECUTE format('DELETE FROM %3$s AS w WHERE key BETWEEN $1 AND $2 AND forgotten IS NULL'
+								   ' AND NOT EXISTS (SELECT 1 FROM %2$s AS c WHERE c.key = w.key)', VARIADIC o.names)
+					USING low, high;
+				ELSE
+					IF o.keep IS NULL THEN
+						generation := o.generation;
+					ELSIF rest IS NULL THEN
+						EXECUTE format('UPDATE %3$s AS w SET ids = w.ids + f.n + $3 FROM (SELECT key, count(*) AS n FROM %1$s'
+									   ' WHERE key BETWEEN $1 AND $2 AND ($4 IS NULL OR id >= $4) GROUP BY key) AS f'
+									   ' WHERE w.key = f.key AND ($5 IS NULL OR w.generation = $5)', VARIADIC o.names)
+						USING low, high, done, part, generation;
+					END IF;
+					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c ' || CASE WHEN generation IS NULL THEN 'USING %3$s AS w WHERE c.key = w.key AND' ELSE 'WHERE' END
+								   || ' c.key BETWEEN $1 AND $2 AND ($5 IS NULL OR c.id >= $5) AND ($6 IS NULL OR c.id < $6)'
+								   ' RETURNING c.key, %4$s(c.id) AS place, ' || CASE WHEN generation IS NULL THEN 'w.generation' ELSE '$4 AS generation' END || ')'
+								   ' INSERT INTO %2$s AS c (key, chunk, generation, members)'
+								   ' SELECT key, place >> $3, generation, @extschema@.roaring64_agg(place) FROM taken GROUP BY key, place >> $3, generation ORDER BY 1, 2'
+								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(@extschema@.|) excluded.members', VARIADIC o.names)
+					USING low, high, o.chunk_bits, generation, part, rest;
+				END IF;
+				reached := CASE WHEN rest IS NULL THEN high ELSE reached END;
+				done := CASE WHEN rest IS NULL THEN 0 ELSE done + room END;
+				part := rest;
 				room := least(room * 2, most);
 			EXCEPTION WHEN OTHERS THEN
 				-- no privilege, no disk, no statement: nothing of a key
@@ -606,8 +580,10 @@ BEGIN
 				IF low = high THEN
 					RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(low, 100)), $1, sqlerrm;
 					reached := high;
+					part := NULL;
+					done := 0;
 				ELSE
-					EXECUTE format('SELECT count(*) / 2 FROM %s AND key BETWEEN $1 AND $2', source) INTO room USING low, high;
+					EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s AND key BETWEEN $1 AND $2', source) INTO room USING low, high;
 				END IF;
 			END;
 		END LOOP;
@@ -643,15 +619,14 @@ DECLARE
 	o record;
 	result record;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	IF $2 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
 	END IF;
-	EXECUTE format('SELECT coalesce(%4$s.roaring64_or_agg(m), ''{}'') AS ids FROM ('
-				   'SELECT %4$s.roaring64_agg(id) FROM %1$s WHERE key = $1 UNION ALL '
+	EXECUTE format('SELECT coalesce(@extschema@.roaring64_or_agg(m), ''{}'') AS ids FROM ('
+				   'SELECT @extschema@.roaring64_agg(id) FROM %1$s WHERE key = $1 UNION ALL '
 				   || CASE WHEN o.snowflake
-						   THEN 'SELECT %4$s.roaring64_agg(%6$s(e)) FROM %2$s, %4$s.roaring64_elements(members) AS e WHERE key = $1'
+						   THEN 'SELECT @extschema@.roaring64_agg(%5$s(e)) FROM %2$s, @extschema@.roaring64_elements(members) AS e WHERE key = $1'
 						   ELSE 'SELECT members FROM %2$s WHERE key = $1' END
 				   || ') AS f (m)', VARIADIC o.names)
 	INTO result USING $2;
@@ -669,13 +644,12 @@ DECLARE
 	o record;
 	result bigint;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	IF $2 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
 	END IF;
 	EXECUTE format('SELECT coalesce(sum(n), 0) FROM (SELECT count(*) FROM %1$s WHERE key = $1'
-				   ' UNION ALL SELECT %4$s.roaring64_cardinality(members) FROM %2$s WHERE key = $1) AS f (n)', VARIADIC o.names)
+				   ' UNION ALL SELECT @extschema@.roaring64_cardinality(members) FROM %2$s WHERE key = $1) AS f (n)', VARIADIC o.names)
 	INTO result USING $2;
 	RETURN result;
 END $$;
@@ -693,10 +667,9 @@ AS $$
 DECLARE
 	o record;
 BEGIN
-	EXECUTE (SELECT format('SELECT * FROM %I.roaring64_dedup_options($1)', nspname) FROM pg_extension, pg_namespace AS n
-			 WHERE extname = 'roaring64' AND n.oid = extnamespace) INTO o USING $1;
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(*), coalesce(sum(%4$s.roaring64_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
+	EXECUTE format('SELECT count(*), coalesce(sum(@extschema@.roaring64_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
 	INTO chunks, ids;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * claim.c
- *	  Claiming one id, and whether one is remembered.
+ *	  Claiming one id.
  *
  * A claim looks into the chunk, inserts, and looks again with a snapshot taken
- * after that, unless that would see what the first has seen.  Else the row of the
- * chunk is as it was nearly always.  The same stored bytes are the same set, and
- * those of a set out of line are a pointer, as such a value is never changed in
- * place; so it costs no look into the set.
+ * after that, unless that would see what the first has seen: then no transaction
+ * has ended in between.  Otherwise the row of the chunk is as it was nearly
+ * always.  The same stored bytes are the same set, and those of a set out of line
+ * are a pointer, as such a value is never changed in place; so it costs no look
+ * into the set.
  *
  * A transaction whose snapshot is older than the second look must not learn of
  * what was claimed since, nor claim it again.  It gets the error that it would
@@ -20,9 +21,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -60,11 +58,11 @@ is_among(SPITupleTable *rows, int64 place)
 
 /* Whether an id is claimed and has not been folded. */
 static bool
-is_claimed(DedupSet *set, Datum key, int64 id, DedupRun run)
+is_claimed(DedupSet *set, Datum key, int64 id)
 {
-	Datum		values[2] = {key, Int64GetDatum(id)};
+	Datum		values[2] = {key, roaring64_bigint_array(&id, 1)};
 
-	return run(set, DEDUP_LOOK_CLAIM, values) > 0;
+	return dedup_run(set, DEDUP_LOOK_CLAIMS, values) > 0;
 }
 
 /* Whether rows, which have no NULLs, are stored as the same bytes. */
@@ -103,6 +101,7 @@ dedup_forgotten(DedupSet *set, Datum key, DedupRun run, int64 *highest)
 	return true;
 }
 
+/* Whether an id is not above the highest that was forgotten. */
 static bool
 is_too_old(DedupSet *set, Datum key, int64 id, DedupRun run)
 {
@@ -130,73 +129,68 @@ dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 }
 
 /*
- * Writes ids straight into the chunks of an owned set, and returns those that
- * are new.  Writing waits for others that write to the key, so only the function
- * that writes knows what is new.  Its statement names an object of the
- * extension and is not kept.
+ * The moment of the snapshot that the next statement will take.  It is known in
+ * READ COMMITTED only: a snapshot that is kept for the whole transaction is a
+ * copy, which has no number.
  */
-r64_set
-dedup_append(DedupSet *set, Oid funcid, Datum key, const int64 *ids, int n)
+DedupMoment
+dedup_moment(void)
 {
-	Oid			types[3] = {REGCLASSOID, TEXTOID, INT8ARRAYOID};
-	Datum		values[3] = {
-		ObjectIdGetDatum(set->tables[DEDUP_SET]), key,
-		roaring64_bigint_array(ids, n)
-	};
-	const char *schema = quote_identifier(get_namespace_name(get_func_namespace(funcid)));
-	bool		isnull;
+	Snapshot	snapshot;
+	DedupMoment moment;
 
-	if (SPI_execute_with_args(psprintf("SELECT %s.roaring64_dedup_append($1, $2, %s.roaring64_from_array($3), $3)",
-									   schema, schema),
-							  3, types, values, NULL, false, 0) != SPI_OK_SELECT ||
-		SPI_processed != 1)
-		elog(ERROR, "could not write to an owned dedup set");
-	return DatumGetRoaring64(SPI_getbinval(SPI_tuptable->vals[0],
-										   SPI_tuptable->tupdesc, 1, &isnull));
+	CommandCounterIncrement();
+	snapshot = GetTransactionSnapshot();
+	moment.ended = snapshot->snapXactCompletionCount;
+	moment.command = snapshot->curcid;
+	return moment;
 }
 
-/* Claims an id; funcid is the OID of the calling function. */
-DedupAnswer
-dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id)
+/*
+ * Whether a snapshot of now would see what one at the start has seen, but for
+ * the command that inserted claims: no transaction has ended, and no trigger
+ * has executed a command.  Another node cannot be asked.
+ */
+bool
+dedup_unchanged(const DedupSet *set, DedupMoment start)
+{
+	Snapshot	now;
+
+	if (start.ended == 0 || set->distributed)
+		return false;
+	now = GetLatestSnapshot();
+	return now->snapXactCompletionCount == start.ended &&
+		now->curcid == start.command + 1;
+}
+
+static DedupAnswer
+claim(DedupSet *set, Datum key, int64 id)
 {
 	int64		place = dedup_place(set, id);
 	Datum		look[2] = {key, Int64GetDatum(dedup_chunk(set, place))};
-	Datum		claim[3] = {
+	Datum		values[3] = {
 		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
 	};
-	SnapshotData start,
-				now;
+	DedupMoment start;
 	SPITupleTable *before;
 	DedupAnswer answer;
 
-	dedup_check_key(key);
-	dedup_check_isolation(set);
-	CommandCounterIncrement();
-	start = *GetTransactionSnapshot();
+	if (set->owned)
+	{
+		dedup_claim_owned(set, key, &id, 1, &answer);
+		return answer;
+	}
+	start = dedup_moment();
 	dedup_run(set, DEDUP_LOOK, look);
 	before = SPI_tuptable;
 	if (is_among(before, place))
 		return DEDUP_DUPLICATE;
 	if (is_too_old(set, key, id, dedup_run))
-		return is_claimed(set, key, id, dedup_run) ? DEDUP_DUPLICATE :
+		return is_claimed(set, key, id) ? DEDUP_DUPLICATE :
 			DEDUP_TOO_OLD;
-	if (set->owned)
-	{
-		r64_set		fresh = dedup_append(set, funcid, key, &id, 1);
-
-		return r64_contains(&fresh, id) ? DEDUP_NEW : DEDUP_DUPLICATE;
-	}
-	if (dedup_run(set, DEDUP_CLAIM, claim) == 0)
+	if (dedup_run(set, DEDUP_CLAIM, values) == 0)
 		return DEDUP_DUPLICATE;
-
-	/*
-	 * When a transaction that has written ends, xmax rises or xip, to which
-	 * none is added below xmax, loses one.  This one has written nothing but
-	 * the claim, unless a trigger has executed more commands.
-	 */
-	now = *GetLatestSnapshot();
-	if (now.xmax == start.xmax && now.xcnt == start.xcnt &&
-		now.curcid == start.curcid + 1 && !set->distributed)
+	if (dedup_unchanged(set, start))
 		return DEDUP_NEW;
 	dedup_run_latest(set, DEDUP_LOOK, look);
 	if (!dedup_same_rows(before, SPI_tuptable) &&
@@ -218,47 +212,17 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_claim);
 Datum
 roaring64_dedup_claim(PG_FUNCTION_ARGS)
 {
+	DedupSet   *set;
+	Datum		key;
 	DedupAnswer answer;
 
-	dedup_writable("roaring64_dedup_claim()");
-	dedup_not_null(fcinfo, "id");
+	key = dedup_key(fcinfo, "roaring64_dedup_claim()", "id");
 	SPI_connect();
-	answer = dedup_claim(dedup_open(PG_GETARG_OID(0)), fcinfo->flinfo->fn_oid,
-						 PointerGetDatum(PG_GETARG_TEXT_PP(1)),
-						 PG_GETARG_INT64(2));
+	set = dedup_open(fcinfo);
+	dedup_check_isolation(set);
+	answer = claim(set, key, PG_GETARG_INT64(2));
 	SPI_finish();
 	if (answer == DEDUP_TOO_OLD)
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(answer == DEDUP_NEW);
-}
-
-/*
- * roaring64_dedup_seen(regclass, key text, id bigint) returns boolean: whether
- * the calling statement sees the id remembered; NULL if it is too old to tell.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
-Datum
-roaring64_dedup_seen(PG_FUNCTION_ARGS)
-{
-	int64		id = PG_GETARG_INT64(2);
-	DedupSet   *set;
-	Datum		look[2];
-	int64		place;
-	bool		seen,
-				too_old;
-
-	dedup_not_null(fcinfo, "id");
-	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
-	place = dedup_place(set, id);
-	look[0] = PointerGetDatum(PG_GETARG_TEXT_PP(1));
-	look[1] = Int64GetDatum(dedup_chunk(set, place));
-	dedup_read(set, DEDUP_LOOK, look);
-	seen = is_among(SPI_tuptable, place) ||
-		is_claimed(set, look[0], id, dedup_read);
-	too_old = !seen && is_too_old(set, look[0], id, dedup_read);
-	SPI_finish();
-	if (too_old)
-		PG_RETURN_NULL();
-	PG_RETURN_BOOL(seen);
 }

@@ -5,8 +5,8 @@
  *
  * A set is four tables of the user's; sql/parts/dedup.sql says which, how they
  * are changed, and what keeps those who do it apart.  Here are only claim and
- * seen, for one id and for many, and the trigger, as statements on those tables
- * that are prepared once a session.
+ * seen, for one id and for many, and load, as statements on those tables that
+ * are prepared once a session.
  *
  * src/dedup/dedup.h
  *
@@ -35,12 +35,10 @@ enum
 	DEDUP_TABLES
 };
 
-/* The statements: see statements in set.c. */
+/* See statements in statements.c. */
 typedef enum DedupStatement
 {
-	DEDUP_OPTIONS,
 	DEDUP_LOOK,
-	DEDUP_LOOK_CLAIM,
 	DEDUP_CLAIM,
 	DEDUP_LOOK_MANY,
 	DEDUP_LOOK_CLAIMS,
@@ -48,6 +46,7 @@ typedef enum DedupStatement
 	DEDUP_CLAIM_MANY_DISTRIBUTED,
 	DEDUP_UNDO,
 	DEDUP_FORGOTTEN,
+	DEDUP_APPEND,
 	DEDUP_STATEMENTS
 } DedupStatement;
 
@@ -57,6 +56,7 @@ typedef struct DedupSet
 	MemoryContext context;		/* of all this but the plans */
 	MemoryContextCallback callback; /* frees the plans */
 	Oid			tables[DEDUP_TABLES];
+	const char *schema;			/* of the extension, quoted */
 	bool		ascending;		/* what is too old can be told */
 	bool		snowflake;		/* members of chunks are folded ids */
 	bool		owned;			/* claims go straight into the chunks */
@@ -74,15 +74,24 @@ typedef enum DedupAnswer
 	DEDUP_TOO_OLD				/* not above the highest that was forgotten */
 } DedupAnswer;
 
-/* set.c */
+/*
+ * A snapshot, by what tells it from a later one: the number of transactions that
+ * had ended, 0 if it is not known, and of the commands of this one.
+ */
+typedef struct DedupMoment
+{
+	uint64		ended;
+	CommandId	command;
+} DedupMoment;
+
+/* statements.c */
 typedef uint64 (*DedupRun) (DedupSet *set, DedupStatement n, Datum *values);
-extern DedupSet *dedup_open(Oid relid);
+extern DedupSet *dedup_open(FunctionCallInfo fcinfo);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
 extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
-extern void dedup_not_null(FunctionCallInfo fcinfo, const char *third);
-extern void dedup_check_key(Datum key);
-extern void dedup_writable(const char *function);
+extern Datum dedup_key(FunctionCallInfo fcinfo, const char *writer,
+					   const char *third);
 extern void dedup_check_isolation(DedupSet *set);
 extern int64 dedup_place(const DedupSet *set, int64 id);
 
@@ -90,12 +99,17 @@ extern int64 dedup_place(const DedupSet *set, int64 id);
 #define dedup_chunk(set, place) ((place) >> (set)->chunk_bits)
 
 /* claim.c */
-extern DedupAnswer dedup_claim(DedupSet *set, Oid funcid, Datum key, int64 id);
-extern r64_set dedup_append(DedupSet *set, Oid funcid, Datum key,
-							const int64 *ids, int n);
+extern DedupMoment dedup_moment(void);
+extern bool dedup_unchanged(const DedupSet *set, DedupMoment start);
 extern bool dedup_same_rows(SPITupleTable *a, SPITupleTable *b);
 extern bool dedup_forgotten(DedupSet *set, Datum key, DedupRun run,
 							int64 *highest);
 extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);
+
+/* owned.c */
+extern void dedup_append(DedupSet *set, Datum key, Datum places,
+						 r64_set *fresh, r64_set *old);
+extern void dedup_claim_owned(DedupSet *set, Datum key, const int64 *ids,
+							  int n, DedupAnswer *answers);
 
 #endif							/* ROARING64_DEDUP_H */

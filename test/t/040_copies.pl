@@ -102,7 +102,7 @@ same_state($standby, $origin, 'standby');
 my $dedup = q{SELECT roaring64_dedup_create('seen', keep => 5, ascending => true)};
 my $seen = q{
 	SELECT roaring64_dedup_export('seen', 'k'), roaring64_dedup_export('seen', 'l'), roaring64_dedup_stats('seen'),
-		roaring64_dedup_seen_many('seen', 'k', '{1,2,25,31,77}'), keep FROM roaring64_dedup_options('seen')
+		roaring64_dedup_seen_many('seen', 'k', '{1,2,25,31,77}'), keep FROM seen
 };
 $origin->safe_psql('postgres', $dedup);
 $origin->safe_psql('postgres', $_)

@@ -99,7 +99,9 @@ my $use = q{
 	SELECT roaring64_dedup_claim('seen', 'k', 11);
 	SELECT roaring64_delay_add('later', 1, 1, '2026-01-01 00:00+00');
 	CREATE TABLE inbox (q text, id bigint);
-	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('seen', 'q', 'id');
+	CREATE FUNCTION once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF roaring64_dedup_claim('public.seen', NEW.q, NEW.id) THEN RETURN NEW; END IF; RETURN NULL; END $$;
+	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION once();
 	CREATE TABLE facts (who int, id bigint, PRIMARY KEY (who, id));
 	INSERT INTO facts SELECT i % 5, i FROM generate_series(1, 100) i;
 	CALL roaring64_rollup('facts', 'sets_of_facts', '{who}', 'id', '{"all": true}');

@@ -55,7 +55,12 @@ CALL roaring64_dedup_fold('latest');
 CALL roaring64_dedup_fold('days');
 SELECT count(roaring64_dedup_claim(s, 'k' || i % 3, i)) FROM unnest('{forever,latest,days}'::regclass[]) s, generate_series(301::bigint, 400) i;
 CREATE TABLE inbox (queue text, id bigint);
-CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION roaring64_dedup_trigger('forever', 'queue', 'id');
+CREATE FUNCTION once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF roaring64_dedup_claim('public.forever', NEW.queue, NEW.id) THEN RETURN NEW; END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION once();
 INSERT INTO inbox SELECT 'mail', i FROM generate_series(1, 50) i;
 
 -- delayed messages

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * set.c
- *	  What a session knows of dedup sets, and their prepared statements.
+ * statements.c
+ *	  The prepared statements of dedup sets, and what a session knows of them.
  *
  * One hash table for the session, by the OID of the set's first table.  When
  * any table of a set or a schema changes, the set is taken out, and the next
@@ -9,26 +9,25 @@
  * would find nothing, or another table.  That can happen while one of its
  * statements runs, so it is freed only with the transaction.
  *
- * No statement names an object of the extension, which may be moved to another
- * schema.
- *
- * src/dedup/set.c
+ * src/dedup/statements.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "jit/jit.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -46,9 +45,11 @@ typedef struct SetEntry
 static HTAB *sets = NULL;
 
 /*
- * The statements.  %0 to %3 stand for the tables.  What takes one id has one
- * plan for all; that for many is made for each array, as it depends on how long
- * that is.
+ * The statements.  %0 to %3 stand for the tables, %4 for the extension's schema;
+ * a type that is not given is roaring64.
+ *
+ * All but the insertion of a batch have one plan for all their parameters.  A
+ * statement that finds rows finds them by their index: see plan_by_index().
  *
  * On Citus, only a statement on one table can have one plan for all, so no
  * other is here; and where an INSERT ... SELECT leaves rows out, Citus counts
@@ -63,7 +64,8 @@ typedef struct Statement
 	const char *text;
 	int			nargs;
 	Oid			types[3];
-	int			cursor_options;
+	bool		custom_plan;	/* made for each array */
+	bool		by_index;
 	int			result;
 	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
@@ -74,56 +76,49 @@ typedef struct Statement
 	" ON CONFLICT (key, id) DO NOTHING RETURNING id"
 
 static const Statement statements[DEDUP_STATEMENTS] = {
-	/* all columns, as the table may be none of ours */
-	[DEDUP_OPTIONS] = {
-		"SELECT * FROM ONLY %0 LIMIT 2", 0, {0}, CURSOR_OPT_GENERIC_PLAN,
-		SPI_OK_SELECT, ""
-	},
 	[DEDUP_LOOK] = {
 		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND chunk OPERATOR(pg_catalog.=) $2",
-		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "S"
-	},
-	[DEDUP_LOOK_CLAIM] = {
-		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) $2",
-		2, {TEXTOID, INT8OID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "b"
+		2, {TEXTOID, INT8OID}, false, true, SPI_OK_SELECT, "S"
 	},
 	[DEDUP_CLAIM] = {
 		"INSERT INTO %1 (key, id, claimed_at) VALUES ($1, $2, $3)"
 		" ON CONFLICT (key, id) DO NOTHING",
-		3, {TEXTOID, INT8OID, TIMESTAMPTZOID}, CURSOR_OPT_GENERIC_PLAN,
-		SPI_OK_INSERT, ""
+		3, {TEXTOID, INT8OID, TIMESTAMPTZOID}, false, false, SPI_OK_INSERT, ""
 	},
 	[DEDUP_LOOK_MANY] = {
 		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND chunk OPERATOR(pg_catalog.=) ANY ($2) ORDER BY chunk, generation",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "bS"
+		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_SELECT, "bS"
 	},
 	[DEDUP_LOOK_CLAIMS] = {
 		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
+		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_SELECT, "b"
 	},
 	[DEDUP_CLAIM_MANY] = {
 		CLAIM_MANY,
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
-		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_INSERT_RETURNING, "b"
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID}, true, false,
+		SPI_OK_INSERT_RETURNING, "b"
 	},
 	[DEDUP_CLAIM_MANY_DISTRIBUTED] = {
 		"WITH claimed AS (" CLAIM_MANY ") SELECT id FROM claimed",
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
-		CURSOR_OPT_CUSTOM_PLAN, SPI_OK_SELECT, "b"
+		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID}, true, false,
+		SPI_OK_SELECT, "b"
 	},
 	[DEDUP_UNDO] = {
 		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, CURSOR_OPT_CUSTOM_PLAN, SPI_OK_DELETE, ""
+		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_DELETE, ""
 	},
 	[DEDUP_FORGOTTEN] = {
 		"SELECT forgotten FROM %3 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND forgotten IS NOT NULL",
-		1, {TEXTOID}, CURSOR_OPT_GENERIC_PLAN, SPI_OK_SELECT, "b"
+		1, {TEXTOID}, false, true, SPI_OK_SELECT, "b"
+	},
+	[DEDUP_APPEND] = {
+		"SELECT a.fresh, a.old FROM %4._roaring64_dedup_append(%5, $1, $2) AS a",
+		2, {TEXTOID, InvalidOid}, false, false, SPI_OK_SELECT, "SS"
 	}
 };
 
@@ -194,16 +189,7 @@ relation_name(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-static void
-not_a_set(Oid relid)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a dedup set", relation_name(relid)),
-			 errhint("Name a table that roaring64_dedup_create has made.")));
-}
-
-/* The text of a statement with the names of the tables. */
+/* The text of a statement with the names of what it works on. */
 static char *
 statement_text(DedupSet *set, DedupStatement n)
 {
@@ -212,11 +198,14 @@ statement_text(DedupSet *set, DedupStatement n)
 	initStringInfo(&text);
 	for (const char *p = statements[n].text; *p != '\0'; p++)
 	{
-		if (*p == '%')
-			appendStringInfoString(&text,
-								   relation_name(set->tables[*++p - '0']));
-		else
+		if (*p != '%')
 			appendStringInfoChar(&text, *p);
+		else if (*++p == '4')
+			appendStringInfoString(&text, set->schema);
+		else if (*p == '5')
+			appendStringInfo(&text, "%u", set->tables[DEDUP_SET]);
+		else
+			appendStringInfoString(&text, relation_name(set->tables[*p - '0']));
 	}
 	return text.data;
 }
@@ -227,83 +216,56 @@ get_plan(DedupSet *set, DedupStatement n)
 {
 	const Statement *statement = &statements[n];
 	SPIPlanPtr	plan = set->plans[n];
+	Oid			types[3];
 
 	if (plan != NULL)
 		return plan;
-	plan = SPI_prepare_cursor(statement_text(set, n), statement->nargs,
-							  (Oid *) statement->types,
-							  statement->cursor_options);
+	for (int i = 0; i < statement->nargs; i++)
+		types[i] = OidIsValid(statement->types[i]) ? statement->types[i] :
+			set->type;
+	plan = SPI_prepare_cursor(statement_text(set, n), statement->nargs, types,
+							  statement->custom_plan ?
+							  CURSOR_OPT_CUSTOM_PLAN : CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
 	return set->plans[n] = plan;
 }
 
-/*
- * After a statement.  A trigger of the user's may have altered a table that the
- * next one reads.
- */
-static uint64
-checked(DedupSet *set, int code, DedupStatement n)
-{
-	const char *columns = statements[n].columns;
-
-	if (code != statements[n].result)
-		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
-			 SPI_result_code_string(code));
-	for (int i = 0; columns[i] != '\0'; i++)
-	{
-		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
-			(columns[i] == 'S' ? set->type : INT8OID))
-			not_a_set(set->tables[DEDUP_SET]);
-	}
-	return SPI_processed;
-}
-
-/* A statement in the form that the set's tables take. */
-static DedupStatement
-form_of(const DedupSet *set, DedupStatement n)
-{
-	return set->distributed && n == DEDUP_CLAIM_MANY ?
-		DEDUP_CLAIM_MANY_DISTRIBUTED : n;
-}
-
-/* Says which privileges are needed, where one is missing. */
+/* Reports tables that are not those of a dedup set. */
 static void
-hint_at_privileges(void *arg)
+not_a_set(DedupSet *set)
 {
-	if (geterrcode() == ERRCODE_INSUFFICIENT_PRIVILEGE)
-		errhint("To look into a dedup set takes SELECT on its tables; to claim from it, INSERT and DELETE on its claims too.");
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is not a dedup set",
+					relation_name(set->tables[DEDUP_SET])),
+			 errdetail("Its table of chunks has no column of sets.")));
 }
 
 /*
- * Executes a statement, planned now or before, without sequential scans: a plan
- * that is kept must find its rows by their index, also where the table was
- * empty when it was made and is not any more.  That may be at any execution, as
- * plans are made anew after DISCARD PLANS and much else.  It finds few rows: a
- * bitmap and compiled code cost more than they save, and the latter would be made
- * before PostgreSQL 18, where a scan that cannot be avoided seems to cost a lot.
+ * Makes the plan of a statement, if there is none that is valid, without
+ * sequential scans: a plan that is kept must find its rows by their index, also
+ * where the table was empty when it was made and is not any more.  It finds few
+ * rows: a bitmap and compiled code cost more than they save.
+ *
+ * The settings hold for the planner alone, and not for the statement, which may
+ * fire triggers.  It uses this plan, for its tables are locked from here on, and
+ * nothing that is done before it runs could have found the plan invalid.
  */
-static uint64
-execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
-		bool read_only)
+static void
+plan_by_index(SPIPlanPtr plan)
 {
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = hint_at_privileges
-	};
 	bool		seqscan = enable_seqscan;
 	bool		bitmapscan = enable_bitmapscan;
 	bool		jit = jit_enabled;
-	int			code;
+	CachedPlan *cached;
 
-	error_context_stack = &callback;
 	PG_TRY();
 	{
 		enable_seqscan = false;
 		enable_bitmapscan = false;
 		jit_enabled = false;
-		code = SPI_execute_snapshot(get_plan(set, n), values, NULL, snapshot,
-									InvalidSnapshot, read_only, true, 0);
+		cached = SPI_plan_get_cached_plan(plan);
 	}
 	PG_FINALLY();
 	{
@@ -312,8 +274,35 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 		jit_enabled = jit;
 	}
 	PG_END_TRY();
-	error_context_stack = callback.previous;
-	return checked(set, code, n);
+	ReleaseCachedPlan(cached, CurrentResourceOwner);
+}
+
+/*
+ * Executes a statement.  A trigger of the user's may have altered a table that
+ * it reads, so what it returns is looked at.
+ */
+static uint64
+execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
+		bool read_only)
+{
+	const Statement *statement = &statements[n];
+	SPIPlanPtr	plan = get_plan(set, n);
+	int			code;
+
+	if (statement->by_index)
+		plan_by_index(plan);
+	code = SPI_execute_snapshot(plan, values, NULL, snapshot, InvalidSnapshot,
+								read_only, true, 0);
+	if (code != statement->result)
+		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
+			 SPI_result_code_string(code));
+	for (int i = 0; statement->columns[i] != '\0'; i++)
+	{
+		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
+			(statement->columns[i] == 'S' ? set->type : INT8OID))
+			not_a_set(set);
+	}
+	return SPI_processed;
 }
 
 /*
@@ -322,7 +311,9 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 uint64
 dedup_run(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return execute(set, form_of(set, n), values, InvalidSnapshot, false);
+	if (set->distributed && n == DEDUP_CLAIM_MANY)
+		n = DEDUP_CLAIM_MANY_DISTRIBUTED;
+	return execute(set, n, values, InvalidSnapshot, false);
 }
 
 /* The same, seeing what is committed by now, whatever the isolation level. */
@@ -340,88 +331,72 @@ dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
 uint64
 dedup_read(DedupSet *set, DedupStatement n, Datum *values)
 {
-	return execute(set, form_of(set, n), values, InvalidSnapshot, true);
-}
-
-/* A column of the row of options, which must be there and not be NULL. */
-static Datum
-option(DedupSet *set, const char *name, Oid type)
-{
-	TupleDesc	desc = SPI_tuptable->tupdesc;
-	int			column = SPI_fnumber(desc, name);
-	Datum		value = 0;
-	bool		isnull = true;
-
-	if (column > 0 && SPI_gettypeid(desc, column) == type)
-		value = SPI_getbinval(SPI_tuptable->vals[0], desc, column, &isnull);
-	if (isnull)
-		not_a_set(set->tables[DEDUP_SET]);
-	return value;
-}
-
-/* Whether Citus has a table: it lists those in one of its own. */
-static bool
-is_distributed(Oid relid)
-{
-	Oid			type = OIDOID;
-	Datum		value = ObjectIdGetDatum(relid);
-
-	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)) &&
-		SPI_execute_with_args("SELECT 1 FROM pg_catalog.pg_dist_partition"
-							  " WHERE logicalrelid::oid OPERATOR(pg_catalog.=) $1",
-							  1, &type, &value, NULL, true, 1) == SPI_OK_SELECT &&
-		SPI_processed > 0;
-}
-
-/* Reads the row of options, with the snapshot of the calling statement. */
-static void
-read_options(DedupSet *set)
-{
-	static const char *const tables[] = {NULL, "claims", "chunks", "windows"};
-	Oid			relid = set->tables[DEDUP_SET];
-	AttrNumber	members;
-
-	if (dedup_read(set, DEDUP_OPTIONS, NULL) != 1)
-		not_a_set(relid);
-	for (int i = DEDUP_CLAIMS; i < DEDUP_TABLES; i++)
-	{
-		char	   *name = TextDatumGetCString(option(set, tables[i], TEXTOID));
-
-		set->tables[i] = get_relname_relid(name, get_rel_namespace(relid));
-		if (!OidIsValid(set->tables[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_TABLE),
-					 errmsg("table \"%s\" of dedup set \"%s\" does not exist",
-							name, get_rel_name(relid)),
-					 errdetail("It is looked for in the schema of the set."),
-					 errhint("If it was renamed, write its name into column \"%s\" of \"%s\".",
-							 tables[i], get_rel_name(relid))));
-	}
-	set->ascending = DatumGetBool(option(set, "ascending", BOOLOID));
-	set->snowflake = DatumGetBool(option(set, "snowflake", BOOLOID));
-	set->owned = DatumGetBool(option(set, "owned", BOOLOID));
-	set->chunk_bits = DatumGetInt32(option(set, "chunk_bits", INT4OID));
-	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
-	if (set->chunk_bits < 0 || set->chunk_bits > 63 ||
-		members == InvalidAttrNumber ||
-		!roaring64_is_type(set->type = get_atttype(set->tables[DEDUP_CHUNKS], members)))
-		not_a_set(relid);
-	SPI_freetuptable(SPI_tuptable);
-	set->distributed = is_distributed(set->tables[DEDUP_CLAIMS]);
+	return execute(set, n, values, InvalidSnapshot, true);
 }
 
 /*
- * Returns the set of a table, valid until the end of the transaction.
- * Reports a table that is none.  The caller must be connected to SPI, here
- * and below.
+ * Reads the options of a set, with the snapshot of the calling statement.  The
+ * SQL function that all others use says whether they are those of a set.
+ */
+static void
+read_options(DedupSet *set)
+{
+	Oid			type = REGCLASSOID;
+	Datum		value = ObjectIdGetDatum(set->tables[DEDUP_SET]);
+	char	   *query = psprintf("SELECT o.ascending, o.snowflake, o.owned,"
+								 " o.distributed, o.chunk_bits,"
+								 " o.names[1]::pg_catalog.regclass,"
+								 " o.names[2]::pg_catalog.regclass,"
+								 " o.names[3]::pg_catalog.regclass"
+								 " FROM %s._roaring64_dedup_options($1) AS o",
+								 set->schema);
+	Datum		row[8];
+	AttrNumber	members;
+
+	if (SPI_execute_with_args(query, 1, &type, &value, NULL, true,
+							  0) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "could not read the options of a dedup set");
+	for (int i = 0; i < lengthof(row); i++)
+	{
+		bool		isnull;
+
+		row[i] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
+							   i + 1, &isnull);
+	}
+	set->ascending = DatumGetBool(row[0]);
+	set->snowflake = DatumGetBool(row[1]);
+	set->owned = DatumGetBool(row[2]);
+	set->distributed = DatumGetBool(row[3]);
+	set->chunk_bits = DatumGetInt32(row[4]);
+	for (int i = DEDUP_CLAIMS; i < DEDUP_TABLES; i++)
+		set->tables[i] = DatumGetObjectId(row[4 + i]);
+	SPI_freetuptable(SPI_tuptable);
+	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
+	if (members != InvalidAttrNumber)
+		set->type = get_atttype(set->tables[DEDUP_CHUNKS], members);
+	if (!roaring64_is_type(set->type))
+		not_a_set(set);
+}
+
+/*
+ * Returns the set that is the calling function's first argument, valid until
+ * the end of the transaction.  Its first table is locked until then, whoever
+ * works with it; only drop waits for that.  The caller must be connected to SPI,
+ * here and below.
  */
 DedupSet *
-dedup_open(Oid relid)
+dedup_open(FunctionCallInfo fcinfo)
 {
+	Oid			relid = PG_GETARG_OID(0);
+	Oid			schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+	AclResult	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
 	SetEntry   *entry;
 	DedupSet   *set;
 	MemoryContext context;
 
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
+	LockRelationOid(relid, AccessShareLock);
 	if (sets == NULL)
 		make_hash_table();
 	entry = hash_search(sets, &relid, HASH_FIND, NULL);
@@ -436,18 +411,32 @@ dedup_open(Oid relid)
 	set->callback.arg = set;
 	MemoryContextRegisterResetCallback(context, &set->callback);
 	set->tables[DEDUP_SET] = relid;
+	set->schema = MemoryContextStrdup(context,
+									  quote_identifier(get_namespace_name(schema)));
 	read_options(set);
 	MemoryContextSetParent(context, CacheMemoryContext);
 	entry = hash_search(sets, &relid, HASH_ENTER, NULL);
 	return entry->set = set;
 }
 
-/* Reports an argument that is NULL: the set, the key, or what comes third. */
-void
-dedup_not_null(FunctionCallInfo fcinfo, const char *third)
+/*
+ * Looks at the arguments set, key and a third, which must not be NULL, and
+ * returns the key.  A function that writes is given by its name; it cannot do so
+ * on a standby and elsewhere.
+ */
+Datum
+dedup_key(FunctionCallInfo fcinfo, const char *writer, const char *third)
 {
 	const char *const names[] = {"dedup set", "key", third};
+	Datum		key;
+	Size		size;
 
+	if (writer != NULL)
+	{
+		PreventCommandDuringRecovery(writer);
+		PreventCommandIfReadOnly(writer);
+		PreventCommandIfParallelMode(writer);
+	}
 	for (int i = 0; i < 3; i++)
 	{
 		if (PG_ARGISNULL(i))
@@ -455,29 +444,15 @@ dedup_not_null(FunctionCallInfo fcinfo, const char *third)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("%s must not be null", names[i])));
 	}
-}
-
-/* Reports a key that is too long. */
-void
-dedup_check_key(Datum key)
-{
-	Size		size = VARSIZE_ANY_EXHDR(DatumGetPointer(key));
-
+	key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
+	size = VARSIZE_ANY_EXHDR(DatumGetPointer(key));
 	if (size > DEDUP_MAX_KEY)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("key is too long"),
 				 errdetail("It has %zu bytes; a key has at most %d.", size,
 						   DEDUP_MAX_KEY)));
-}
-
-/* Reports that a function cannot write, on a standby and elsewhere. */
-void
-dedup_writable(const char *function)
-{
-	PreventCommandDuringRecovery(function);
-	PreventCommandIfReadOnly(function);
-	PreventCommandIfParallelMode(function);
+	return key;
 }
 
 /*

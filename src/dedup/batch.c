@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * many.c
+ * batch.c
  *	  Claiming many ids of a key, and which of them are remembered.
  *
  * Ids are claimed in ascending order, whatever order the array has, so that
  * batches that overlap do not deadlock.  The answers are in the order of the
  * array; of ids that are in it several times the first is the one that counts.
  *
- * src/dedup/many.c
+ * src/dedup/batch.c
  *
  *-------------------------------------------------------------------------
  */
@@ -49,16 +49,14 @@ compare_int64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The arguments key and ids. */
+/* The arguments key and ids, of a function that writes if it is given. */
 static Batch
-get_batch(FunctionCallInfo fcinfo)
+get_batch(FunctionCallInfo fcinfo, const char *writer)
 {
 	Batch		batch = {0};
 	Sorted	   *given;
 
-	dedup_not_null(fcinfo, "array of ids");
-	batch.key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
-	dedup_check_key(batch.key);
+	batch.key = dedup_key(fcinfo, writer, "array of ids");
 	batch.ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2),
 									   &batch.ngiven);
 	if (batch.ngiven > DEDUP_MAX_BATCH)
@@ -233,10 +231,10 @@ look_for_claims(DedupSet *set, Batch *batch, DedupRun run)
 }
 
 /*
- * Inserts the claims.  Only if they are not all that were to be inserted does
- * it matter which they are.
+ * Inserts the claims, and returns false if there are none to insert.  Only if
+ * they are not all that were to be inserted does it matter which they are.
  */
-static void
+static bool
 insert_claims(DedupSet *set, Batch *batch)
 {
 	int64	   *ids = palloc(sizeof(int64) * batch->n);
@@ -249,7 +247,7 @@ insert_claims(DedupSet *set, Batch *batch)
 			ids[n++] = batch->ids[i];
 	}
 	if (n == 0)
-		return;
+		return false;
 	values[0] = batch->key;
 	values[1] = roaring64_bigint_array(ids, n);
 	values[2] = TimestampTzGetDatum(GetCurrentTimestamp());
@@ -263,6 +261,7 @@ insert_claims(DedupSet *set, Batch *batch)
 		answer_rows(batch, SPI_tuptable, DEDUP_NEW);
 	}
 	SPI_freetuptable(SPI_tuptable);
+	return true;
 }
 
 /* Takes back the claims of ids that were new and are not any more. */
@@ -281,53 +280,30 @@ undo(DedupSet *set, const Batch *batch, const DedupAnswer *before)
 		dedup_undo(set, batch->key, ids, n);
 }
 
-/* Claims what is new in an owned set, in the order of the array. */
 static void
-claim_owned(DedupSet *set, Oid funcid, Batch *batch)
+claim_many(DedupSet *set, Batch *batch)
 {
-	int64	   *ids = palloc(sizeof(int64) * batch->n);
-	int			n = 0;
-	r64_set		fresh;
-
-	for (int i = 0; i < batch->ngiven; i++)
-	{
-		DedupAnswer *answer = &batch->answers[batch->index[i]];
-
-		if (*answer != DEDUP_NEW)
-			continue;
-		ids[n++] = batch->ids[batch->index[i]];
-		*answer = DEDUP_DUPLICATE;
-	}
-	if (n == 0)
-		return;
-	fresh = dedup_append(set, funcid, batch->key, ids, n);
-	r64_index_set(&fresh);
-	for (int i = 0; i < batch->n; i++)
-	{
-		if (r64_contains(&fresh, batch->ids[i]))
-			batch->answers[i] = DEDUP_NEW;
-	}
-	r64_close(&fresh);
-}
-
-static void
-claim_many(DedupSet *set, Oid funcid, Batch *batch)
-{
-	Datum		values[2] = {batch->key, sort_by_chunk(set, batch)};
+	Datum		values[2];
+	DedupMoment start;
 	SPITupleTable *before;
 	DedupAnswer *inserted;
 
+	if (set->owned)
+	{
+		dedup_claim_owned(set, batch->key, batch->ids, batch->n,
+						  batch->answers);
+		return;
+	}
+	values[0] = batch->key;
+	values[1] = sort_by_chunk(set, batch);
+	start = dedup_moment();
 	dedup_run(set, DEDUP_LOOK_MANY, values);
 	before = SPI_tuptable;
 	look_into(set, batch, before);
 	if (look_for_old(set, batch, dedup_run))
 		look_for_claims(set, batch, dedup_run);
-	if (set->owned)
-	{
-		claim_owned(set, funcid, batch);
+	if (!insert_claims(set, batch) || dedup_unchanged(set, start))
 		return;
-	}
-	insert_claims(set, batch);
 	inserted = palloc(sizeof(DedupAnswer) * batch->n);
 	memcpy(inserted, batch->answers, sizeof(DedupAnswer) * batch->n);
 	dedup_run_latest(set, DEDUP_LOOK_MANY, values);
@@ -347,17 +323,15 @@ Datum
 roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Batch		batch;
+	Batch		batch = get_batch(fcinfo, "roaring64_dedup_claim_many()");
 	DedupSet   *set;
 	Datum		result;
 
-	dedup_writable("roaring64_dedup_claim_many()");
-	batch = get_batch(fcinfo);
 	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
+	set = dedup_open(fcinfo);
 	dedup_check_isolation(set);
 	if (batch.n > 0)
-		claim_many(set, fcinfo->flinfo->fn_oid, &batch);
+		claim_many(set, &batch);
 	MemoryContextSwitchTo(context);
 	result = answers_array(&batch, DEDUP_NEW);
 	SPI_finish();
@@ -374,12 +348,12 @@ Datum
 roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Batch		batch = get_batch(fcinfo);
+	Batch		batch = get_batch(fcinfo, NULL);
 	DedupSet   *set;
 	Datum		result;
 
 	SPI_connect();
-	set = dedup_open(PG_GETARG_OID(0));
+	set = dedup_open(fcinfo);
 	if (batch.n > 0)
 	{
 		Datum		values[2] = {batch.key, sort_by_chunk(set, &batch)};
