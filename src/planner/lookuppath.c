@@ -100,6 +100,7 @@ typedef struct LookupCost
 	double		descent_cost;
 	double		read_cost;		/* of reading the table */
 	double		table_cost;		/* and testing all rows */
+	double		least_cost;		/* that a set of unknown size is charged */
 	double		order;			/* of the table: 1 if it is the index's */
 	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
@@ -161,12 +162,16 @@ rows_per_id(PlannerInfo *root, Node *id, double tuples)
  * up at the cost of reading the table.
  */
 static void
-count_searches(PlannerInfo *root, Node *id, Node *set, LookupCost *cost)
+count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
+			   LookupCost *cost)
 {
 	double		tuples = Max(cost->index.tuples, 1);
 	double		rows = rows_per_id(root, id, tuples);
 	double		most = cost->table_cost /
 		(cost->descent_cost + rows * ROARING64_PAGE_COST);
+	double		all_entries = cost->path.path.pathtype == T_IndexOnlyScan ?
+		cost->index.pages * random_page_cost +
+		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
 	double		n;
 	r64_set		known;
 
@@ -174,7 +179,17 @@ count_searches(PlannerInfo *root, Node *id, Node *set, LookupCost *cost)
 	n = cost->is_known ? roaring64_count_runs(&known) :
 		roaring64_expected_cardinality(root, set, most);
 	if (n < 0)
+	{
 		n = ROARING64_DEFAULT_CARDINALITY;
+
+		/*
+		 * It may have nearly all ids, so an index on another column is better
+		 * unless that finds a good part of the rows.  In a join the other
+		 * plans read the table once for all sets, and cannot be compared.
+		 */
+		if (!is_join)
+			cost->least_cost = Min(cost->read_cost, all_entries) / 2;
+	}
 	cost->searches = Max(Min(n, tuples / rows), 1);
 	if (!cost->is_known)
 		cost->selectivity = Min(cost->selectivity, n * rows / tuples);
@@ -273,6 +288,7 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	else if (can_turn &&
 			 (!cost->is_known || cost->scan_cost < cost->table_cost))
 		*total = Min(*total, cost->read_cost * (cost->is_known ? 0.9 : 0.5));
+	*total = Max(*total, cost->least_cost);
 	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
 	add_path(path->path.parent, (Path *) custom);
 }
@@ -349,7 +365,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	 */
 	cost.can_turn = enable_seqscan &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, id, set, &cost);
+	count_searches(root, id, set, is_join, &cost);
 	cost_index(&cost.path, root, loop_count, false);
 
 	add_lookup_path(root, &cost, test, false, NIL);

@@ -374,6 +374,21 @@ EXPLAIN (COSTS OFF) SELECT id FROM shapes JOIN things ON id <@ s WHERE shape = '
 SET plan_cache_mode = force_generic_plan;
 PREPARE first(roaring64) AS SELECT id FROM things WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE first('{}');
+-- a set of unknown size may have nearly all ids: an index that finds few rows is better, but not the whole table or index
+CREATE TABLE wide AS SELECT i::bigint AS id, i % 100 AS few, i % 2 AS half, repeat('x', 1000) AS filler FROM generate_series(1, 5000) i;
+CREATE INDEX ON wide (id);
+CREATE INDEX ON wide (few);
+CREATE INDEX ON wide (half);
+VACUUM ANALYZE wide;
+PREPARE beside_few(roaring64) AS SELECT filler FROM wide WHERE few = 5 AND id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE beside_few('{}');
+PREPARE beside_half(roaring64) AS SELECT filler FROM wide WHERE half = 1 AND id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE beside_half('{}');
+PREPARE only_index(roaring64) AS SELECT id FROM wide WHERE id <@ $1;
+EXPLAIN (COSTS OFF) EXECUTE only_index('{}');
+PREPARE in_order(roaring64) AS SELECT filler FROM wide WHERE id <@ $1 ORDER BY id;
+EXPLAIN (COSTS OFF) EXECUTE in_order('{}');
+DROP TABLE wide;
 RESET plan_cache_mode;
 
 -- partitions, joined one by one
