@@ -11,6 +11,9 @@
 #include "container.h"
 #include "index.h"
 
+/* The smallest high half of a negative element. */
+#define FIRST_NEGATIVE	(UINT32_C(1) << 31)
+
 /*
  * Returns a view of size bytes.  Fails with R64_CORRUPT if they cannot be a
  * set.
@@ -90,6 +93,16 @@ bucket_end_value(const r64_env *env, const r64_bucket *b, bool last)
 					  (last ? r64_container_max(&c) : r64_container_min(&c)));
 }
 
+/* The same of a bucket by its place in the index. */
+static int64_t
+indexed_end_value(const r64_set *s, uint64_t i, bool last)
+{
+	r64_bucket	b;
+
+	r64_bucket_open(s, s->index->entries[i].pos, &b);
+	return bucket_end_value(s->env, &b, last);
+}
+
 /*
  * Finds the smallest element; returns false if there is none.  Negative
  * elements are stored last, so it is in the first bucket with a negative high
@@ -101,6 +114,13 @@ r64_min(const r64_set *s, int64_t *v)
 	r64_walk	w;
 	r64_bucket	first;
 
+	if (s->index != NULL && s->index->n > 0)
+	{
+		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
+
+		*v = indexed_end_value(s, i < s->index->n ? i : 0, false);
+		return true;
+	}
 	r64_walk_start(&w, s);
 	if (!w.live)
 		return false;
@@ -121,6 +141,13 @@ r64_max(const r64_set *s, int64_t *v)
 	r64_walk	w;
 	r64_bucket	last;
 
+	if (s->index != NULL && s->index->n > 0)
+	{
+		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
+
+		*v = indexed_end_value(s, (i > 0 ? i : s->index->n) - 1, true);
+		return true;
+	}
 	r64_walk_start(&w, s);
 	if (!w.live)
 		return false;

@@ -14,8 +14,8 @@
  *	  server is aware of that only if the query itself has the array, so there
  *	  it is not offered;
  *
- *	- id >= smallest AND id <= largest for a known set that is a run, for any
- *	  known set and a later column of a btree, and for BRIN.  The rows are
+ *	- id >= smallest AND id <= largest for a known set that is a long run, for
+ *	  any known set and a later column of a btree, and for BRIN.  The rows are
  *	  tested again unless the set is a run;
  *
  *	- a lookup for all others and the first column of a btree.
@@ -42,6 +42,19 @@
  */
 #define MAX_KEYS		256
 
+/*
+ * The most elements of a run for which an array is offered.  To estimate a
+ * range at the end of a column the server searches the index, which takes
+ * longer than some more searches do when the plan is executed.
+ */
+#define MAX_SHORT_RUN	4
+
+/*
+ * A set of more bytes is for a lookup without a look at it.  It has more than
+ * MAX_KEYS elements, and as a run it has hundreds of millions.
+ */
+#define MAX_KNOWN_SIZE	65536
+
 /* A set that is known when the plan is made, and the span of its elements. */
 typedef struct KnownSet
 {
@@ -52,16 +65,14 @@ typedef struct KnownSet
 	int64		hi;
 }			KnownSet;
 
-static bool
-know_set(Node *node, KnownSet * known)
+static void
+measure(KnownSet * known)
 {
-	if (!roaring64_constant_set(NULL, node, &known->set))
-		return false;
+	r64_index_set(&known->set);
 	known->n = r64_cardinality(&known->set);
 	known->lo = known->hi = 0;
 	known->is_empty = !r64_min(&known->set, &known->lo) ||
 		!r64_max(&known->set, &known->hi);
-	return true;
 }
 
 /* Whether a set has all of its span. */
@@ -73,15 +84,26 @@ is_run(const KnownSet * known)
 }
 
 /*
- * Whether the server's own scans of a btree suit a set: it is known, and has
- * few elements or is a run.
+ * Measures a set if it is not large.  Returns whether the server's own scans of
+ * a btree suit it: it has few elements or is a run.
  */
+static bool
+suits_btree(KnownSet * known)
+{
+	if (known->set.size > MAX_KNOWN_SIZE)
+		return false;
+	measure(known);
+	return known->n <= MAX_KEYS || is_run(known);
+}
+
+/* The same of an expression, if the set is known. */
 bool
 roaring64_suits_btree(Node *set)
 {
 	KnownSet	known;
 
-	return know_set(set, &known) && (known.n <= MAX_KEYS || is_run(&known));
+	return roaring64_constant_set(NULL, set, &known.set) &&
+		suits_btree(&known);
 }
 
 /* id = ANY (elements) */
@@ -189,20 +211,24 @@ static List *
 lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
 	bool		is_btree = request->index->relam == BTREE_AM_OID;
+	bool		is_first = is_btree && request->indexcol == 0;
 	KnownSet	known;
 
 	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
-	if (!know_set(set, &known))
+	if (!roaring64_constant_set(NULL, set, &known.set))
 		return is_btree ? NIL :
 			within_span(request, id, call_bound(request, "roaring64_min", set),
 						call_bound(request, "roaring64_max", set));
-	request->lossy = !is_run(&known);
-	if (is_btree && known.n <= MAX_KEYS && (request->lossy || known.n == 1) &&
-		(request->indexcol == 0 || ROARING64_ARRAY_KEEPS_ORDER))
-		return any_of_elements(request, id, &known);
-	if (is_btree && request->indexcol == 0 && request->lossy)
+	if (!is_first)
+		measure(&known);
+	else if (!suits_btree(&known))
 		return NIL;				/* for a lookup */
+	request->lossy = !is_run(&known);
+	if (is_btree && known.n <= MAX_KEYS &&
+		(request->lossy || known.n <= MAX_SHORT_RUN) &&
+		(is_first || ROARING64_ARRAY_KEEPS_ORDER))
+		return any_of_elements(request, id, &known);
 	return within_span(request, id, make_bound(&known, known.lo),
 					   make_bound(&known, known.hi));
 }

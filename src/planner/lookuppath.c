@@ -176,6 +176,8 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 	r64_set		known;
 
 	cost->is_known = roaring64_constant_set(root, set, &known);
+	if (cost->is_known)
+		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
 		roaring64_expected_cardinality(root, set, most);
 	if (n < 0)

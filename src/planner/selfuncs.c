@@ -38,6 +38,9 @@
  */
 #define MAX_COMPARED_SIZE	8192
 
+/* So few values of a set are each as common as any, as for core's "=". */
+#define MAX_FEW_VALUES		16
+
 typedef enum TestKind
 {
 	TEST_CONTAINS,
@@ -245,6 +248,9 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 								((Const *) other)->constvalue, varonleft,
 								&common);
 	}
+	/* one walk over its buckets for all that is asked of it */
+	if (is_known && probe.set != NULL)
+		r64_index_set(probe.set);
 	roaring64_load_stats(vardata, test->function, is_known, &stats);
 	if (!is_known)
 		share = set_against_unknown(root, test, vardata, other, &stats);
@@ -322,7 +328,8 @@ share_of_uncommon(VariableStatData *vardata, r64_set *set,
 	int			bins;
 	int			next = 0;
 
-	if (!get_attstatsslot(&slot, vardata->statsTuple,
+	if (left <= MAX_FEW_VALUES ||
+		!get_attstatsslot(&slot, vardata->statsTuple,
 						  STATISTIC_KIND_HISTOGRAM, InvalidOid,
 						  ATTSTATSSLOT_VALUES))
 		return others * Min(left / distinct, 1);
@@ -366,6 +373,7 @@ share_in_set(VariableStatData *vardata, Oid function, r64_set *set)
 	int			nmatched = 0;
 	AttStatsSlot slot;
 
+	r64_index_set(set);
 	if (!HeapTupleIsValid(vardata->statsTuple) ||
 		!statistic_proc_security_check(vardata, function))
 		return others * Min((double) r64_cardinality(set) / distinct, 1);

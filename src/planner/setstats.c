@@ -494,6 +494,8 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 		return (double) r64_count_range(&set, probe.lo, probe.hi);
 	if (load_column_stats(root, reduce(root, node), true, &stats))
 	{
+		if (probe.set != NULL)
+			r64_index_set(probe.set);
 		if (has_elements(&stats))
 			hits = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);

@@ -115,6 +115,18 @@ SELECT within(10, 'SELECT FROM tagged a, tagged b WHERE a.tags && b.tags AND a.i
 SELECT within(2, 'SELECT FROM tagged, roaring64_elements(tags)');
 SELECT within(2, 'SELECT FROM tagged, roaring64_ranges(tags)');
 
+-- A join reads the 128 top elements: they decide, and the others count by their number
+CREATE TABLE few_top AS SELECT i, (SELECT roaring64_agg(CASE WHEN j = 1 THEN i % 100 ELSE 1000 + hashint8(i * 10 + j) & 65535 END)
+	FROM generate_series(1, 5) j) AS s FROM generate_series(1, 4000) i;
+ANALYZE few_top;
+SELECT within(2, 'SELECT FROM few_top a, few_top b WHERE a.s && b.s AND a.i <= 400 AND b.i <= 400'),
+	within(3, 'SELECT FROM few_top WHERE s && $${5,6,77}$$');
+-- most pairs are of common sets
+CREATE TABLE few_sets AS SELECT i, int8range(i % 8, i % 8 + 2)::roaring64 AS s FROM generate_series(1, 2000) i;
+ANALYZE few_sets;
+SELECT within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s && b.s AND a.i <= 200 AND b.i <= 200'),
+	within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s @> b.s AND a.i <= 200 AND b.i <= 200');
+
 -- large sets are sampled; common elements are still found
 CREATE TABLE large (id int, ids roaring64);
 INSERT INTO large
@@ -413,7 +425,7 @@ FROM users u, generate_series(20000, 40000, 20000) n WHERE u.id = 2 ORDER BY 1;
 WITH RECURSIVE r(s) AS (SELECT '{2}'::roaring64 UNION ALL
 	SELECT s | (SELECT max(id) FROM messages WHERE id <@ ((s | 4) | 6)) FROM r WHERE roaring64_cardinality(s) < 2)
 SELECT s FROM r ORDER BY 1;
-DROP TABLE tagged, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
+DROP TABLE tagged, few_top, few_sets, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
 DROP DOMAIN id, id_set;
 DROP SCHEMA other CASCADE;
 DROP FUNCTION within, plan_of, same_without_index;

@@ -369,6 +369,21 @@ test_runs(void)
 	CHECK(r64_contains_range(&a, 1, 0));
 }
 
+static void
+test_ends(void)
+{
+	int64_t		v;
+
+	for (int i = 0; i < 2; i++)
+	{
+		CHECK(r64_min(&a, &v) == (ma.n > 0) &&
+			  (ma.n == 0 || v == ma.runs[0].lo));
+		CHECK(r64_max(&a, &v) == (ma.n > 0) &&
+			  (ma.n == 0 || v == ma.runs[ma.n - 1].hi));
+		r64_index_set(&a);
+	}
+}
+
 /* The runs of containers: those of the elements, rounded to 65536. */
 static void
 test_container_runs(void)
@@ -826,6 +841,7 @@ static const struct
 	{"read", test_read},
 	{"runs", test_runs},
 	{"container runs", test_container_runs},
+	{"ends", test_ends},
 	{"relations", test_relations},
 	{"combine", test_combine},
 	{"combine", test_combine},
