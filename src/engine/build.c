@@ -7,12 +7,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdlib.h>
-
 #include "builder.h"
 #include "sort.h"
-
-#define INSERTION_MAX 48		/* below that, insertion sort is faster */
 
 /* Makes a set of one element without allocating: writes its bytes to out. */
 r64_set
@@ -93,11 +89,11 @@ write_values(r64_writer *w, uint64_t *v, size_t n)
 		return;
 	}
 
-	if (n <= INSERTION_MAX)
+	if (n <= R64_INSERTION_MAX)
 		insertion_sort(v, n);
 	for (size_t i = 0; i < n; i++)
 		low.v[i] = R64_LOW(v[i]);
-	if (n > INSERTION_MAX)
+	if (n > R64_INSERTION_MAX)
 	{
 		r64_values	spare;
 
@@ -119,21 +115,12 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	uint64_t   *v = (uint64_t *) values;
 	r64_writer	w;
 	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
-	size_t		i = 0;
 
-	while (i + 1 < n && v[i] <= v[i + 1])
-		i++;
-	if (i + 1 < n)
-	{
-		if (n <= INSERTION_MAX)
-			insertion_sort(v, n);
-		else
-			r64_sort_prefixes(env, v, n, 1);
-	}
+	r64_sort_prefixes(env, v, n, 1);
 
 	/* a lone value takes 10 bytes and more, a dense one less than 2 */
 	r64_writer_init(&w, env, 4 * n + R64_SINGLETON_SIZE);
-	for (i = 0; i < n;)
+	for (size_t i = 0; i < n;)
 	{
 		uint32_t	high = R64_HIGH(v[i]);
 
@@ -146,6 +133,7 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 			while (i < n && v[i] >> 16 == v[first] >> 16)
 				i++;
 			write_values(&w, v + first, i - first);
+			r64_poll_every(env, w.n, 255);
 		}
 		expected = w.n;
 		r64_writer_end(&w);
@@ -159,15 +147,6 @@ typedef struct u64_range
 	uint64_t	lo;
 	uint64_t	hi;
 } u64_range;
-
-static int
-compare_intervals(const void *a, const void *b)
-{
-	uint64_t	x = ((const u64_range *) a)->lo;
-	uint64_t	y = ((const u64_range *) b)->lo;
-
-	return (x > y) - (x < y);
-}
 
 /* Makes the set of all integers in n ranges, which may come in any order. */
 r64_buf
@@ -194,7 +173,7 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 		v[m].lo = lo;
 		v[m++].hi = hi;
 	}
-	qsort(v, m, sizeof(u64_range), compare_intervals);
+	r64_sort_items(env, &v->lo, m, sizeof(u64_range) / sizeof(uint64_t), 0);
 
 	r64_builder_init(&b, env, 16 * m + R64_SINGLETON_SIZE);
 	for (size_t i = 0; i < m; i++)

@@ -507,20 +507,10 @@ combine_single(const r64_operation *op, r64_writer *w,
 	r64_values	scratch;
 	r64_values	result;
 	array_container_t x = r64_array_unchecked(a, &scratch);
-	uint32_t	pos = 0;
-	uint32_t	end = a->card;
+	uint32_t	pos = r64_lower_bound16(a->data, a->card, value);
 	uint32_t	n;
 	bool		found;
 
-	while (pos < end)
-	{
-		uint32_t	middle = (pos + end) / 2;
-
-		if (x.array[middle] < value)
-			pos = middle + 1;
-		else
-			end = middle;
-	}
 	found = pos < a->card && x.array[pos] == value;
 
 	memcpy(result.v, x.array, 2 * (size_t) pos);

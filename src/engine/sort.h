@@ -14,30 +14,53 @@
 
 #define R64_DIGIT_BITS	11		/* counters fit the L1 cache */
 
+#define R64_INSERTION_MAX 48	/* below that, insertion sort is faster */
+#define R64_POLLED		65536	/* items passed between two polls */
+
 /*
- * Sorts n items of so many words by their first word, without its low 16
- * bits, least significant digit first.  Passes over the items once per digit
- * in which they differ: for ids of one time or one table, that is one to
- * three of the six.  Items of the same prefix keep their order.  (Knuth, The
+ * Sorts n items of so many words by their first word, without its low bits of
+ * that number, least significant digit first.  Passes over the items once per
+ * digit in which they differ: for ids of one time or one table, that is one to
+ * three of the six.  Items that compare equal keep their order.  (Knuth, The
  * Art of Computer Programming 3, 5.2.5.)
+ *
+ * If it fails, all items are there, in some order.
  */
 static R64_ALWAYS_INLINE void
-r64_sort_prefixes(const r64_env *env, uint64_t *items, size_t n, size_t words)
+r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
+			   int low)
 {
 	const uint64_t mask = (1 << R64_DIGIT_BITS) - 1;
 	uint64_t   *from = items;
 	uint64_t   *to;
 	uint64_t   *spare;
 	uint64_t	differ = 0;
+	bool		in_order = true;
 
 	for (size_t i = 1; i < n; i++)
+	{
+		in_order &= items[(i - 1) * words] >> low <= items[i * words] >> low;
 		differ |= items[0] ^ items[i * words];
-	differ >>= 16;
-	if (differ == 0)
+	}
+	if (in_order)
 		return;
+	if (n <= R64_INSERTION_MAX)
+	{
+		for (size_t i = 1; i < n; i++)
+			for (size_t j = i * words; j > 0 &&
+				 items[j - words] >> low > items[j] >> low; j -= words)
+				for (size_t k = j; k < j + words; k++)
+				{
+					uint64_t	swap = items[k];
 
+					items[k] = items[k - words];
+					items[k - words] = swap;
+				}
+		return;
+	}
+	differ >>= low;
 	to = spare = env->alloc(env->arg, n * words * sizeof(uint64_t));
-	for (int shift = 0; shift < 48 && differ >> shift != 0;
+	for (int shift = 0; shift < 64 - low && differ >> shift != 0;
 		 shift += R64_DIGIT_BITS)
 	{
 		size_t		count[1 << R64_DIGIT_BITS] = {0};
@@ -48,7 +71,7 @@ r64_sort_prefixes(const r64_env *env, uint64_t *items, size_t n, size_t words)
 		shift += __builtin_ctzll(differ >> shift);
 		env->poll(env->arg);
 		for (size_t i = 0; i < n; i++)
-			count[from[i * words] >> (16 + shift) & mask]++;
+			count[from[i * words] >> low >> shift & mask]++;
 		for (uint64_t k = 0; k <= mask; k++)
 		{
 			size_t		here = count[k];
@@ -56,12 +79,19 @@ r64_sort_prefixes(const r64_env *env, uint64_t *items, size_t n, size_t words)
 			count[k] = start;
 			start += here;
 		}
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0, end; i < n; i = end)
 		{
-			size_t		at = count[from[i * words] >> (16 + shift) & mask]++;
+			/* a poll that fails must not lose items: they may be used again */
+			if (to == spare)
+				env->poll(env->arg);
+			end = n - i < R64_POLLED ? n : i + R64_POLLED;
+			for (size_t j = i; j < end; j++)
+			{
+				size_t		at = count[from[j * words] >> low >> shift & mask]++;
 
-			for (size_t k = 0; k < words; k++)
-				to[at * words + k] = from[i * words + k];
+				for (size_t k = 0; k < words; k++)
+					to[at * words + k] = from[j * words + k];
+			}
 		}
 		from = to;
 		to = swap;
@@ -70,5 +100,9 @@ r64_sort_prefixes(const r64_env *env, uint64_t *items, size_t n, size_t words)
 		memcpy(items, from, n * words * sizeof(uint64_t));
 	env->release(env->arg, spare);
 }
+
+/* Sorts items by their prefix. */
+#define r64_sort_prefixes(env, items, n, words) \
+	r64_sort_items(env, items, n, words, 16)
 
 #endif							/* R64_SORT_H */

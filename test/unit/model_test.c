@@ -744,6 +744,45 @@ test_interrupt(void)
 	check_call(call_combine, &c, &want);
 }
 
+typedef struct values_call
+{
+	int64_t    *values;
+	size_t		n;
+	r64_buf		result;
+} values_call;
+
+static void
+call_values(void *arg)
+{
+	values_call *c = arg;
+
+	c->result = r64_from_values(&unit_env, c->values, c->n);
+}
+
+/*
+ * Values are sorted where they are, in passes that an interrupt can end in
+ * their middle.  An accumulator makes a set of the same values later.
+ */
+static void
+test_interrupted_values(void)
+{
+	size_t		n = 1 + (size_t) unit_below(unit_one_in(4) ? 200000 : 200);
+	unsigned	shift = (unsigned) unit_below(64);
+	values_call c = {.values = unit_alloc(n * sizeof(int64_t)),.n = n};
+	values_call whole = {.values = unit_alloc(n * sizeof(int64_t)),.n = n};
+
+	for (size_t i = 0; i < n; i++)
+		c.values[i] = whole.values[i] = (int64_t) (unit_random() >> shift);
+	unit_poll_limit = 1 + unit_skewed(50);
+	unit_polls = 0;
+	CHECK(unit_try(call_values, &c) != UNIT_FAILED);
+	unit_poll_limit = 0;
+	CHECK(unit_try(call_values, &c) == UNIT_DONE);
+	CHECK(unit_try(call_values, &whole) == UNIT_DONE);
+	CHECK_BYTES(unit_result(c.result), c.result.size,
+				unit_result(whole.result), whole.result.size);
+}
+
 /* Up to seven sets, related or the same, counted together. */
 static void
 test_many(void)
@@ -857,7 +896,8 @@ static const struct
 	{"many", test_many},
 	{"sample", test_sample},
 	{"limit", test_limit},
-	{"interrupt", test_interrupt}
+	{"interrupt", test_interrupt},
+	{"interrupted values", test_interrupted_values}
 };
 #define NTESTS	(sizeof(tests) / sizeof(tests[0]))
 
