@@ -193,6 +193,15 @@ extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
 extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
 									 const r64_set *sets, size_t n);
 
+/* The mixer of SplitMix64: a hash of 64 bits, which can be undone. */
+static inline uint64_t
+r64_mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+	return x ^ x >> 31;
+}
+
 /* sample.c */
 extern r64_buf r64_sample(const r64_set *s, uint64_t n, uint64_t seed);
 

@@ -58,15 +58,6 @@ roaring64_width(int64 lo, int64 hi)
 	return lo > hi ? 0 : (double) ((uint64) hi - (uint64) lo) + 1;
 }
 
-/* A mixer of 64 bits: splitmix64's. */
-static inline uint64
-roaring64_mix(uint64 x)
-{
-	x = (x ^ (x >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64CONST(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 /* The statistics of a column of sets. */
 typedef struct SetStats
 {

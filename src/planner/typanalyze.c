@@ -65,7 +65,7 @@ typedef struct ElementCount
 #define SH_ELEMENT_TYPE ElementCount
 #define SH_KEY_TYPE int64
 #define SH_KEY element
-#define SH_HASH_KEY(table, key) ((uint32) roaring64_mix((uint64) (key)))
+#define SH_HASH_KEY(table, key) ((uint32) r64_mix((uint64) (key)))
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DECLARE
@@ -105,7 +105,7 @@ static double
 random_fraction(ElementAnalysis *analysis)
 {
 	analysis->random += UINT64CONST(0x9e3779b97f4a7c15);
-	return (roaring64_mix(analysis->random) >> 11) * (1.0 / (UINT64CONST(1) << 53));
+	return (r64_mix(analysis->random) >> 11) * (1.0 / (UINT64CONST(1) << 53));
 }
 
 static void
@@ -143,7 +143,7 @@ sketch_element(ElementAnalysis *analysis, int64 element, double weight)
 	bool		found;
 	ElementCount *count;
 
-	if ((roaring64_mix(~(uint64) element) & analysis->mask) != 0)
+	if ((r64_mix(~(uint64) element) & analysis->mask) != 0)
 		return;
 	count = element_table_insert(analysis->sketch, element, &found);
 	if (!found)
@@ -157,7 +157,7 @@ sketch_element(ElementAnalysis *analysis, int64 element, double weight)
 		analysis->mask = analysis->mask << 1 | 1;
 		element_table_start_iterate(analysis->sketch, &iterator);
 		while ((count = element_table_iterate(analysis->sketch, &iterator)) != NULL)
-			if ((roaring64_mix(~(uint64) count->element) & analysis->mask) != 0)
+			if ((r64_mix(~(uint64) count->element) & analysis->mask) != 0)
 				element_table_delete_item(analysis->sketch, count);
 	}
 }
