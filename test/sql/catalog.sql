@@ -132,6 +132,14 @@ WHERE t.oid = 'roaring64'::regtype
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION roaring64 SET SCHEMA elsewhere;
 DROP SCHEMA elsewhere;
--- an ordinary user who may create things may create it
-SELECT trusted, relocatable, superuser FROM pg_available_extension_versions
-WHERE name = 'roaring64' AND version = '1.0';
+-- the owner of a database, who is no superuser, may create it
+CREATE ROLE regress_roaring64_owner;
+CREATE DATABASE regress_roaring64 OWNER regress_roaring64_owner;
+\set database :DBNAME
+\c regress_roaring64
+SET SESSION AUTHORIZATION regress_roaring64_owner;
+CREATE EXTENSION roaring64;
+SELECT extowner::regrole, extrelocatable FROM pg_extension WHERE extname = 'roaring64';
+\c :database
+DROP DATABASE regress_roaring64;
+DROP ROLE regress_roaring64_owner;
