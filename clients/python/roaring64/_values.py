@@ -1,0 +1,162 @@
+r"""From ids to bitmaps and back, and the forms in which a roaring64 is sent.
+
+A roaring64 is sent and received in binary format as the portable 64-bit format
+of Roaring bitmaps, which is what pyroaring serializes.  As text it is
+``{1,2,3}`` or, like a bytea, those bytes in hexadecimal after ``\x``.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any, Union
+
+from pyroaring import BitMap64, FrozenBitMap64
+
+Bitmap = Union[BitMap64, FrozenBitMap64]
+Ids = Union[Bitmap, Iterable[int]]
+Bytes = Union[bytes, bytearray, memoryview]
+
+MIN_ID = -(2**63)
+MAX_ID = 2**63 - 1
+_MODULUS = 2**64
+
+
+def bitmap(values: Ids | Bytes) -> FrozenBitMap64:
+    """Return the set of some ids, each from -2**63 to 2**63 - 1.
+
+    ``values`` is an iterable of ints, a numpy array of an integer type, the bytes
+    of a roaring64, or a bitmap, whose elements from 2**63 stand for negative ids.
+
+    Raises TypeError for what is no int (a bool is none) and ValueError for an
+    int out of range and for bytes that are no set.
+    """
+    if isinstance(values, FrozenBitMap64):
+        return values
+    if isinstance(values, BitMap64):
+        return FrozenBitMap64(values)
+    if isinstance(values, range):
+        return _from_range(values)
+    if isinstance(values, (bytes, bytearray, memoryview)):
+        return _from_foreign_bytes(bytes(values))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(values, numpy.ndarray):
+        return _from_numpy(values)
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{_shown(values)} is no set of ids")
+    return _from_iterable(values)
+
+
+def ids(values: Bitmap) -> list[int]:
+    """Return the ids of a bitmap, signed and in ascending order."""
+    return to_signed_array(values).tolist()
+
+
+def to_signed_array(values: Bitmap) -> array[int]:
+    """Return the ids of a bitmap, signed and in ascending order, as an array of type q."""
+    elements = array("q")
+    elements.frombytes(memoryview(values.to_array()).cast("B"))
+    # The elements ascend unsigned, so that negative ids come last.
+    negative = values.range_cardinality(2**63, _MODULUS - 1) + ((_MODULUS - 1) in values)
+    if negative:
+        elements = elements[-negative:] + elements[:-negative]
+    return elements
+
+
+def from_bytes(data: Bytes) -> FrozenBitMap64:
+    """Return the set whose bytes the server has sent."""
+    return FrozenBitMap64.deserialize(bytes(data))
+
+
+def from_text(text: str) -> FrozenBitMap64:
+    """Return the set whose text the server has sent."""
+    if text.startswith("\\x"):
+        return from_bytes(bytes.fromhex(text[2:]))
+    return bitmap([int(id) for id in text[1:-1].split(",") if id])
+
+
+def to_text(values: Ids | Bytes) -> str:
+    """Return the text of a set: its bytes in hexadecimal."""
+    return "\\x" + bitmap(values).serialize().hex()
+
+
+def load(value: Any) -> FrozenBitMap64 | None:  # noqa: ANN401
+    """Return the set that any driver has read, registered with or not."""
+    if value is None or isinstance(value, FrozenBitMap64):
+        return value
+    return from_text(value) if isinstance(value, str) else from_bytes(value)
+
+
+def _from_range(values: range) -> FrozenBitMap64:
+    if not values:
+        return FrozenBitMap64()
+    if values.step < 0:
+        values = values[::-1]
+    for end in (values[0], values[-1]):
+        _check_range(end)
+    negative = len(range(values.start, min(values.stop, 0), values.step))
+    result = BitMap64(values[negative:])
+    if negative:
+        # The end of a range must be an element itself, which 2**64 is not.
+        first, last = (id + _MODULUS for id in (values[0], values[negative - 1]))
+        result |= BitMap64(range(first, last, values.step))
+        result.add(last)
+    return FrozenBitMap64(result)
+
+
+def _from_iterable(values: Iterable[int]) -> FrozenBitMap64:
+    values = list(values)
+    for kind in set(map(type, values)):
+        if issubclass(kind, bool) or not issubclass(kind, Integral):
+            wrong = next(value for value in values if type(value) is kind)
+            raise TypeError(f"{_shown(wrong)} is no id: an id is an int")
+    try:
+        return _from_signed(array("q", values))
+    except OverflowError:
+        for value in values:
+            _check_range(value)
+        raise
+
+
+def _from_numpy(values: Any) -> FrozenBitMap64:  # noqa: ANN401
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise TypeError(
+            f"{_shown(values)} is no set of ids: it has to have one dimension and an integer type"
+        )
+    if values.dtype.kind == "u" and values.size:
+        _check_range(int(values.max()))
+    return _from_signed(memoryview(values.astype("int64", order="C", copy=False)))
+
+
+def _from_signed(values: array[int] | memoryview) -> FrozenBitMap64:
+    elements = array("Q")
+    if len(values):
+        elements.frombytes(memoryview(values).cast("B"))
+    return FrozenBitMap64(elements)
+
+
+def _from_foreign_bytes(data: bytes) -> FrozenBitMap64:
+    """Return the set of bytes that may be anything."""
+    try:
+        result = FrozenBitMap64.deserialize(data)
+    except (IndexError, ValueError):
+        result = None
+    # Bytes after the set, for example, are not noticed otherwise.
+    if result is None or result.serialize() != data:
+        raise ValueError(f"{_shown(data)} are not the bytes of a roaring64")
+    return result
+
+
+def _check_range(id: int) -> None:
+    if not MIN_ID <= id <= MAX_ID:
+        raise ValueError(f"{id} is no id: it is not from -2**63 to 2**63 - 1")
+
+
+def _shown(value: object) -> str:
+    """Return the value and its type, for a message."""
+    shown = repr(value)
+    if len(shown) > 60:  # noqa: PLR2004
+        shown = shown[:57] + "..."
+    return f"{shown} ({type(value).__name__})"

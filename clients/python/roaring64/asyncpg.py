@@ -1,0 +1,47 @@
+"""roaring64 for asyncpg.
+
+pool = await asyncpg.create_pool(init=roaring64.asyncpg.register)
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from roaring64._catalog import FIND_TYPE, found_type
+from roaring64._values import Ids, bitmap, from_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+async def register(connection: Any) -> None:  # noqa: ANN401
+    """Let the connection read roaring64 as FrozenBitMap64, and write sets of ids.
+
+    Raises LookupError if the database has no extension roaring64.  For a value
+    that is no set of ids asyncpg raises its DataError, with ours as the cause.  It
+    takes a set in a list for a row of a matrix: for a parameter that is an array
+    of sets, make a list of their ``serialize()``.
+    """
+    row = await connection.fetchrow(FIND_TYPE)
+    found = found_type(None if row is None else tuple(row))
+    await connection.set_type_codec(
+        "roaring64", schema=found.schema, format="binary", encoder=_encode, decoder=from_bytes
+    )
+
+
+@asynccontextmanager
+async def claim(connection: Any, set: str, key: str, id: int) -> AsyncIterator[bool | None]:  # noqa: ANN401
+    """Claim an id of a dedup set; what the block does commits or rolls back with it.
+
+    Gives True if the id is new, False if it is a duplicate, and None if it is too
+    old to tell.
+    """
+    async with connection.transaction():
+        yield await connection.fetchval(
+            "SELECT roaring64_dedup_claim($1::text::regclass, $2, $3)", set, key, id
+        )
+
+
+def _encode(values: Ids) -> bytes:
+    return bitmap(values).serialize()

@@ -1,0 +1,181 @@
+"""The conversions, which need no server."""
+
+import array
+import enum
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap, BitMap64, FrozenBitMap64
+
+import roaring64
+from roaring64 import _values
+
+ENDS = [-(2**63), -1, 0, 1, 2**63 - 1]
+IDS = st.integers(-(2**63), 2**63 - 1)
+
+
+def test_ends_of_bigint():
+    made = roaring64.bitmap(ENDS)
+    assert list(made) == [0, 1, 2**63 - 1, 2**63, 2**64 - 1]
+    assert roaring64.ids(made) == ENDS
+    assert roaring64.to_numpy(made).tolist() == ENDS
+
+
+@given(st.sets(IDS))
+def test_there_and_back(values):
+    made = roaring64.bitmap(values)
+    assert roaring64.ids(made) == sorted(values)
+    assert roaring64.to_numpy(made).tolist() == sorted(values)
+    assert roaring64.bitmap(roaring64.to_numpy(made)) == made
+    assert _values.from_text(_values.to_text(made)) == made
+    assert roaring64.bitmap(made.serialize()) == made
+    assert made == roaring64.bitmap(BitMap64(value % 2**64 for value in values))
+
+
+EDGES = [-(2**63), -(2**63) + 1, -65537, -2, -1, 0, 1, 2, 65536, 2**63 - 2, 2**63 - 1, 2**63]
+
+
+@given(
+    st.one_of(st.sampled_from(EDGES), st.integers(-50, 50)),
+    st.integers(-300, 300),
+    st.integers(-70, 70).filter(bool),
+)
+def test_ranges(start, length, step):
+    values = range(start, start + length, step)
+    if any(not -(2**63) <= value < 2**63 for value in values):
+        with pytest.raises(ValueError, match="is no id"):
+            roaring64.bitmap(values)
+    else:
+        assert roaring64.ids(roaring64.bitmap(values)) == sorted(values)
+
+
+def test_whole_range():
+    made = roaring64.bitmap(range(-(2**63), 2**63, 2**61))
+    assert roaring64.ids(made) == list(range(-(2**63), 2**63, 2**61))
+    assert len(roaring64.bitmap(range(-(2**24), 2**24))) == 2**25
+
+
+class Number(enum.IntEnum):
+    SEVEN = 7
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 7],
+        (7, 2, 1, 1),
+        {1, 2, 7},
+        frozenset({1, 2, 7}),
+        iter([1, 2, 7]),
+        (value for value in (1, 2, 7)),
+        {1: 0, 2: 0, 7: 0}.keys(),
+        [1, 2, Number.SEVEN],
+        array.array("q", [1, 2, 7]),
+        array.array("H", [1, 2, 7]),
+        np.array([7, 2, 1], dtype=np.int64),
+        np.array([7, 2, 1], dtype=np.uint64),
+        np.array([7, 2, 1], dtype=">i4"),
+        np.arange(8)[[1, 2, 7]][::-1],
+        np.array([1, 0, 2, 0, 7, 0])[::2],
+        [np.int64(1), np.uint8(2), 7],
+        BitMap([1, 2, 7]),
+        BitMap64([1, 2, 7]),
+        FrozenBitMap64([1, 2, 7]),
+        FrozenBitMap64([1, 2, 7]).serialize(),
+        memoryview(bytearray(FrozenBitMap64([1, 2, 7]).serialize())),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_a_set(values):
+    made = roaring64.bitmap(values)
+    assert type(made) is FrozenBitMap64
+    assert roaring64.ids(made) == [1, 2, 7]
+
+
+@pytest.mark.parametrize(
+    "values", [[], (), set(), range(0), range(5, 1), range(1, 5, -1), np.array([], dtype=int)]
+)
+def test_empty(values):
+    assert roaring64.bitmap(values) == FrozenBitMap64()
+    assert roaring64.ids(roaring64.bitmap(values)) == []
+    assert roaring64.to_numpy(roaring64.bitmap(values)).tolist() == []
+
+
+WHOLE = FrozenBitMap64(range(100)).serialize()
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "named"),
+    [
+        ([1, 1.0], TypeError, r"1\.0 \(float\)"),
+        ([1, True], TypeError, r"True \(bool\)"),
+        ([1, "2"], TypeError, r"'2' \(str\)"),
+        ([None], TypeError, r"None \(NoneType\)"),
+        ([np.float64(1)], TypeError, r"float64"),
+        ([np.bool_(True)], TypeError, r"bool"),
+        ("{1,2}", TypeError, r"'\{1,2\}' \(str\)"),
+        ({1: 2}, TypeError, r"\{1: 2\} \(dict\)"),
+        (5, TypeError, r"5 \(int\)"),
+        (1.5, TypeError, r"1\.5 \(float\)"),
+        (True, TypeError, r"True \(bool\)"),
+        (None, TypeError, r"None"),
+        ([1, 2**63], ValueError, str(2**63)),
+        ([-(2**63) - 1, 1], ValueError, str(-(2**63) - 1)),
+        (range(2**63 - 1, 2**63 + 1), ValueError, str(2**63)),
+        (range(-(2**63) - 1, 0), ValueError, str(-(2**63) - 1)),
+        (range(0, -(2**63) - 2, -1), ValueError, str(-(2**63) - 1)),
+        (np.array([1, 2**63], dtype=np.uint64), ValueError, str(2**63)),
+        (np.array([1.5]), TypeError, r"1\.5"),
+        (np.array([True]), TypeError, "True"),
+        (np.array([[1]]), TypeError, "ndarray"),
+        (np.array(["1"]), TypeError, "ndarray"),
+        (b"", ValueError, r"b'' \(bytes\)"),
+        (b"abc", ValueError, r"b'abc' \(bytes\)"),
+        (WHOLE + b"\0", ValueError, "bytes of a roaring64"),
+        (WHOLE[:-1], ValueError, "bytes of a roaring64"),
+        (bytearray(b"\xff" * 40), ValueError, "bytes of a roaring64"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_set(values, error, named):
+    with pytest.raises(error, match=named):
+        roaring64.bitmap(values)
+
+
+def test_long_values_are_shortened():
+    with pytest.raises(TypeError) as raised:
+        roaring64.bitmap("x" * 10**6)
+    assert len(str(raised.value)) < 120
+
+
+@given(st.data())
+def test_damaged_bytes(data):
+    """What is taken for a set is one: its bytes are those that were given."""
+    damaged = bytearray(FrozenBitMap64([*range(5000), 2**40, 2**63, 2**63 + 9]).serialize())
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        made = roaring64.bitmap(damaged)
+    except ValueError:
+        return
+    assert made.serialize() == bytes(damaged)
+    assert roaring64.bitmap(roaring64.ids(made)) == made
+
+
+def test_copies_are_independent():
+    values = BitMap64([1])
+    made = roaring64.bitmap(values)
+    values.add(2)
+    assert list(made) == [1]
+    assert hash(made) == hash(roaring64.bitmap([1]))
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_numpy_is_not_copied():
+    """The array is the one that pyroaring has filled, turned by the negative ids only."""
+    array = roaring64.to_numpy(roaring64.bitmap(range(10)))
+    assert array.dtype == np.int64
+    assert not array.flags.owndata
