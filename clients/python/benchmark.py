@@ -1,0 +1,66 @@
+"""A million ids as a roaring64 and as a bigint[], out and in, by each driver.
+
+usage: PYTHONPATH=tests python benchmark.py		(PGHOST and so on name the server)
+
+Prints Markdown.  Times are medians of this process's wall clock in milliseconds; a set arrives
+as a bitmap, and an array as a list of ints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import time
+
+from drivers import DRIVERS
+
+import roaring64
+
+RUNS = 7
+
+
+def median(run):
+    """Milliseconds."""
+    times = []
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)
+
+
+def main():
+    random.seed(1)
+    ids = sorted(random.sample(range(-5_000_000, 5_000_000), 1_000_000))
+    bitmap = roaring64.bitmap(ids)
+    loop = asyncio.new_event_loop()
+    print("| driver | out: set | bigint[] | ratio | in: set | bigint[] | ratio | register |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, (kind, binary) in DRIVERS.items():
+        driver = kind(loop.run_until_complete, binary)
+        register = median(driver.register)
+        driver.run("CREATE TEMP TABLE t (read roaring64, ids bigint[])")
+        driver.run("INSERT INTO t VALUES ({}, {})", bitmap, ids)
+        out = [median(lambda column=c: driver.run(f"SELECT {column} FROM t")) for c in ("read", "ids")]
+        sent = [
+            median(lambda value=v, type=t: driver.run(f"SELECT ({{}}::{type}) IS NULL", value))
+            for v, t in ((bitmap, "roaring64"), (ids, "bigint[]"))
+        ]
+        cells = [out[0], out[1], out[1] / out[0], sent[0], sent[1], sent[1] / sent[0], register]
+        print(f"| {name} |", " | ".join(f"{cell:.1f}" for cell in cells), "|")
+        if name == "psycopg-binary":
+            size = driver.run(
+                "SELECT octet_length(roaring64_send(read)), octet_length(array_send(ids)), "
+                "length(read::text) , length(ids::text) FROM t"
+            )[0]
+        driver.close()
+    print(f"\nBytes: binary {size[0]} and {size[1]}, text {size[2]} and {size[3]}.")
+    began = time.perf_counter()
+    roaring64.bitmap(ids)
+    roaring64.ids(bitmap)
+    print(f"bitmap() of the list and ids() of the bitmap: {(time.perf_counter() - began) * 1000:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
