@@ -146,14 +146,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM @extschema@._roaring64_dict_keys(dict);
-	RETURN QUERY EXECUTE format($sql$
-		SELECT c.code, d.key::text
-		FROM @extschema@.roaring64_elements($1) AS c (code) LEFT JOIN %s AS d ON d.code = c.code
-		ORDER BY c.code
-		$sql$, dict) USING codes;
+	RETURN QUERY EXECUTE format('SELECT code, key::text FROM %s WHERE code OPERATOR(@extschema@.<@) $1 ORDER BY code', dict)
+	USING codes;
 END $$;
 COMMENT ON FUNCTION roaring64_dict_decode(regclass, roaring64) IS
-'rows of the codes in a set and their keys, ascending; NULL for a code without key';
+'rows of the codes in a set that have keys, ascending';
 
 CREATE FUNCTION roaring64_dict_stats(dict regclass,
 									 OUT keys bigint,
