@@ -50,6 +50,7 @@ SELECT roaring64_dict_create('shorts', 'short'), roaring64_dict_create('colors',
 SELECT roaring64_dict_encode('shorts', '{ab,abc}'::short[]), roaring64_dict_encode('colors', '{green,red}'::color[]), roaring64_dict_encode('years', '{"[1,3)","[1,2]"}'::int4range[]);
 SELECT roaring64_dict_encode('shorts', '{abcde}'::text[]);
 -- equality is the key's own, not that of a type to which it casts
+SET client_min_messages = warning;
 CREATE TYPE folded;
 CREATE FUNCTION folded_in(cstring) RETURNS folded LANGUAGE internal IMMUTABLE STRICT AS 'textin';
 CREATE FUNCTION folded_out(folded) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
@@ -66,7 +67,6 @@ SELECT roaring64_dict_create('names', 'folded');
 SELECT roaring64_dict_encode('names', '{Bob,ann,bob,ANN}'::folded[]), roaring64_dict_encode('names', '{BOB,eve}'), roaring64_dict_lookup('names', '{Ann,EVE}'::text[]);
 SELECT * FROM names ORDER BY code;
 DROP TABLE names;
-SET client_min_messages = warning;
 DROP TYPE folded CASCADE;
 RESET client_min_messages;
 CREATE SCHEMA other;

@@ -161,6 +161,12 @@ for (@pages)
 		{
 			die "$place: the output of nothing";
 		}
+		elsif ($lines[$i] =~ /^```(?:python|js|go|java|c)$/)
+		{
+			# a program, whose output test/drivers/run compares
+			read_block(\$i);
+			read_block(\$i) if ($lines[$i] // '') eq '```';
+		}
 		elsif ($lines[$i] =~ /^```/) { read_block(\$i); }
 		elsif ($lines[$i] =~ /^\|/)  { read_table(\$i); }
 		elsif ($lines[$i] =~ /^- \*\*`[^`]*(?:\(| → )/) { read_entry(\$i); }
