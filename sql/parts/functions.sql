@@ -147,14 +147,14 @@ COMMENT ON FUNCTION roaring64_next_absent(roaring64, bigint) IS
 -- src/type/slice.c: pages, chunks, shifted sets
 --
 
--- not STRICT: a limit of NULL is no limit
-CREATE FUNCTION roaring64_slice(roaring64, "offset" bigint,
-								"limit" bigint DEFAULT NULL)
+-- not STRICT: without "n" it is all that is left
+CREATE FUNCTION roaring64_slice(roaring64, skip bigint,
+								n bigint DEFAULT NULL)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_slice'
 LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_slice(roaring64, bigint, bigint) IS
-'at most limit elements, after skipping the offset smallest';
+'the n elements after the skip smallest';
 
 -- not STRICT: without "after" it is the first page
 CREATE FUNCTION roaring64_first(roaring64, n integer,

@@ -30,39 +30,42 @@ typedef struct SplitState
 	bool		done;
 } SplitState;
 
+/* Checks a number of elements that is an argument. */
+static int64
+check_count(int64 n)
+{
+	if (n < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of elements must not be negative")));
+	return n;
+}
+
 /*
- * roaring64_slice(roaring64, "offset" bigint, "limit" bigint) returns
- * roaring64: what is left after leaving out the offset smallest elements, no
- * more than limit of it; a limit of NULL is none.  NULL if another argument
- * is.  Errors if offset or limit is negative.
+ * roaring64_slice(roaring64, skip bigint, n bigint) returns roaring64: what is
+ * left after leaving out the skip smallest elements, the n smallest of it; all
+ * of it if n is NULL.  NULL if another argument is.  Errors if skip or n is
+ * negative.
  */
 PG_FUNCTION_INFO_V1(roaring64_slice);
 Datum
 roaring64_slice(PG_FUNCTION_ARGS)
 {
 	r64_set    *s;
-	int64		offset;
-	int64		limit;
+	int64		skip;
+	int64		n;
 	int64		lo;
 	int64		hi;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	s = PG_GETARG_ROARING64(0);
-	offset = PG_GETARG_INT64(1);
-	limit = PG_ARGISNULL(2) ? PG_INT64_MAX : PG_GETARG_INT64(2);
-	if (offset < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("offset must not be negative")));
-	if (limit < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("limit must not be negative")));
+	skip = check_count(PG_GETARG_INT64(1));
+	n = PG_ARGISNULL(2) ? PG_INT64_MAX : check_count(PG_GETARG_INT64(2));
 
-	if (limit > 0 && r64_select(s, (uint64) offset, &lo))
+	if (n > 0 && r64_select(s, (uint64) skip, &lo))
 	{
-		if (!r64_select(s, (uint64) offset + (uint64) limit - 1, &hi))
+		if (!r64_select(s, (uint64) skip + (uint64) n - 1, &hi))
 			hi = PG_INT64_MAX;
 	}
 	else
@@ -84,19 +87,6 @@ make_page(r64_set *s, int64 lo, int64 hi, bool reverse, int32 n)
 	return roaring64_array_datum(page, (int) size);
 }
 
-/* Checks a page's size, which is argument 1. */
-static int32
-get_page_size(FunctionCallInfo fcinfo)
-{
-	int32		n = PG_GETARG_INT32(1);
-
-	if (n < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of elements must not be negative")));
-	return n;
-}
-
 /*
  * roaring64_first(roaring64, n integer, after bigint) returns bigint[]: the
  * n smallest elements above after, or of all if after is NULL, ascending.
@@ -114,7 +104,7 @@ roaring64_first(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	s = PG_GETARG_ROARING64(0);
-	n = get_page_size(fcinfo);
+	n = (int32) check_count(PG_GETARG_INT32(1));
 	if (!PG_ARGISNULL(2) && pg_add_s64_overflow(PG_GETARG_INT64(2), 1, &lo))
 		n = 0;					/* nothing is above the last bigint */
 	return make_page(s, lo, PG_INT64_MAX, false, n);
@@ -137,7 +127,7 @@ roaring64_last(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	s = PG_GETARG_ROARING64(0);
-	n = get_page_size(fcinfo);
+	n = (int32) check_count(PG_GETARG_INT32(1));
 	if (!PG_ARGISNULL(2) && pg_sub_s64_overflow(PG_GETARG_INT64(2), 1, &hi))
 		n = 0;					/* nothing is below the first bigint */
 	return make_page(s, PG_INT64_MIN, hi, true, n);
@@ -153,13 +143,9 @@ Datum
 roaring64_sample(PG_FUNCTION_ARGS)
 {
 	r64_set    *s = PG_GETARG_ROARING64(0);
-	int64		n = PG_GETARG_INT64(1);
+	int64		n = check_count(PG_GETARG_INT64(1));
 	int64		total = (int64) r64_cardinality(s);
 
-	if (n < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of elements must not be negative")));
 	if (n < total && Min(n, total - n) > MaxAllocSize / sizeof(int64))
 		roaring64_too_large("list of sampled elements",
 							"Sample the parts of the set that roaring64_split returns.");

@@ -44,6 +44,8 @@ SELECT oid::regprocedure FROM functions WHERE proname !~ '^_?roaring64_';
 SELECT oid::regprocedure FROM functions
 WHERE proname ~ '^roaring64_' AND proname !~ '^roaring64_(in|out|recv)$'
 	AND '{internal,cstring}'::regtype[]::oid[] && array_append(proargtypes::oid[], prorettype);
+-- a parameter that has to be quoted
+SELECT oid::regprocedure, name FROM functions, unnest(proargnames) AS name WHERE name NOT IN ('', quote_ident(name));
 -- a C symbol that does not start with the function's own name
 SELECT oid::regprocedure, prosrc FROM functions
 WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')

@@ -12,7 +12,7 @@ FROM (VALUES (0::bigint, 2::bigint), (1, 3), (4, 2), (4, 100), (5, 1), (6, 1),
 			 (9223372036854775807, 9223372036854775807),
 			 (1, 9223372036854775807)) AS t (o, l);
 SELECT roaring64_slice('{1,2,3}', 1);
-SELECT roaring64_slice('{1,2,3}', "limit" => 1, "offset" => 2);
+SELECT roaring64_slice('{1,2,3}', n => 1, skip => 2);
 SELECT roaring64_slice('{}', 0, 10);
 SELECT roaring64_slice(NULL, 0, 1) IS NULL AS s, roaring64_slice('{1}', NULL, 1) IS NULL AS o;
 SELECT roaring64_slice('{1}', -1, 1);
