@@ -1,15 +1,19 @@
 # 003_readme.pl
 #	  The documentation shows what the server gives, and names all there is.
 #
-# Run is every example of README.md and of the pages in docs/, those of a page
-# one after the other in a database of its own, so that each page is whole by
-# itself.  The extension is there unless the page creates it.  An example is
+# Run is every example of README.md and of the pages in docs/, in one database,
+# so that whoever tries one page after another meets no name twice.  They run
+# twice: in one database in the README's order of the pages, each example in a
+# session of its own; and in a second one in a random order of the pages, each
+# page in a single session, as if it was pasted.  ROARING64_TEST_SEED repeats a
+# random order; the seed is shown.  The extension is created first, by the page
+# that does that.  An example is
 #
-#	- a block marked "sql", in a session of its own.  A block without a mark
+#	- a block marked "sql".  A block without a mark
 #	  right after it is what psql prints; without one it prints nothing;
 #	- a row of a table that has the columns "Example" and "Result".  The example
-#	  is what follows SELECT, from the table t if the page makes one, unless it
-#	  says otherwise.  <br> separates rows and ", " columns; a dash stands for
+#	  is what follows SELECT, from the page's table of examples (CREATE TABLE
+#	  ..._examples) if it has one, unless it says otherwise.  <br> separates rows and ", " columns; a dash stands for
 #	  neither;
 #	- the last line of an entry of the reference, "  `example` → `row`, `row`".
 #	  An entry is an item of a list that begins with its signature: - **`f(x)`**
@@ -24,6 +28,7 @@ use strict;
 use warnings FATAL => 'all';
 
 use IPC::Run;
+use List::Util qw(shuffle);
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -70,11 +75,19 @@ sub cells
 # A cell without its marks of code.
 sub code { return $_[0] =~ s/`//gr; }
 
+# The FROM of examples that have none.
+sub from_examples
+{
+	my ($table) = map { /^CREATE TABLE (\w+_examples) AS$/ } @lines;
+
+	return defined $table ? " FROM $table" : '';
+}
+
 sub read_table
 {
 	my ($i) = @_;
 	my @columns = cells($lines[$$i]);
-	my $from_t = grep { /^CREATE TABLE t AS$/ } @lines;
+	my $from_examples = from_examples();
 
 	$$i += 2;
 	for (; ($lines[$$i] // '') =~ /^\|/; $$i++)
@@ -86,7 +99,7 @@ sub read_table
 		next if !defined $row{Result} || $row{Example} eq '—';
 
 		my $query = code($row{Example});
-		$query .= ' FROM t' if $from_t && $query !~ /\bFROM\b/;
+		$query .= $from_examples if $query !~ /\bFROM\b/;
 		push @examples,
 		  {
 			page => $page,
@@ -105,7 +118,7 @@ sub read_entry
 {
 	my ($i) = @_;
 	my $place = "$page, line " . ($$i + 1);
-	my $from_t = grep { /^CREATE TABLE t AS$/ } @lines;
+	my $from_examples = from_examples();
 	my @entry = $lines[ $$i++ ];
 
 	push @entry, $lines[ $$i++ ] while ($lines[$$i] // '') =~ /^  \S/;
@@ -123,7 +136,7 @@ sub read_entry
 	push @{ $table{$kind} }, \%row;
 	return if !defined $example;
 	my $query = $example =~ s/\s+/ /gr;
-	$query .= ' FROM t' if $from_t && $query !~ /\bFROM\b/;
+	$query .= $from_examples if $query !~ /\bFROM\b/;
 	push @examples,
 	  {
 		page => $page,
@@ -188,19 +201,6 @@ $node->init;
 $node->append_conf('postgresql.conf', "default_toast_compression = pglz");
 $node->start;
 
-# A database for each page.
-my %database;
-for my $example (@examples)
-{
-	my $database = $example->{page};
-
-	next if $database{$database}++;
-	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"});
-	$node->safe_psql($database, 'CREATE EXTENSION roaring64')
-	  unless grep { $_->{page} eq $database && $_->{statements} =~ /^CREATE EXTENSION roaring64;$/m }
-		  @examples;
-}
-
 # What psql prints in a database, errors included, without space at the ends of
 # lines.
 sub psql
@@ -215,11 +215,73 @@ sub psql
 	return $printed;
 }
 
-my $equal =
-  grep { is(psql($_->{page}, $_->{statements}, @{ $_->{options} }), $_->{output}, $_->{name}) }
-  @examples;
+# The pages in the order in which one comes to them: README.md, those that it
+# links to, and the rest.
+my @read = ('README.md');
+{
+	my %seen = ('README.md' => 1);
+
+	push @read, grep { -e && !$seen{$_}++ } slurp_file('README.md') =~ /\]\(([^)#]+\.md)/g, @pages;
+}
+
+# The same in a random order.
+my $seed = int($ENV{ROARING64_TEST_SEED} || time % 1000000);
+srand $seed;
+my @shuffled = shuffle(@read);
+note("random order by seed $seed: @shuffled");
+
+# The one example that creates the extension comes before all pages.
+my @creation = grep { $_->{statements} =~ /^CREATE EXTENSION/m } @examples;
+is(join('', map { $_->{statements} } @creation),
+	"CREATE EXTENSION roaring64;\n", 'one page creates the extension');
+my %examples_of;
+push @{ $examples_of{ $_->{page} } }, $_ for grep { $_ != $creation[0] } @examples;
+
+# What a page's examples print, all in one session.
+sub paste
+{
+	my ($database, @list) = @_;
+	my $reset = "\\pset format unaligned\n\\pset tuples_only on\n";
+	my $script = '';
+
+	for (@list)
+	{
+		$script .= "${reset}SELECT '-- example --';\n";
+		$script .= @{ $_->{options} }
+		  ? "\\pset fieldsep ', '\n\\pset null NULL\n"
+		  : "\\pset format aligned\n\\pset tuples_only off\n\\pset null ''\n";
+		$script .= $_->{statements};
+	}
+	my (undef, @printed) = split /^-- example --\n/m, psql($database, $script), -1;
+	s/\n+\z/\n/ for @printed;
+	return @printed;
+}
+
+my $equal = 0;
+for my $order ([ 'in_order', @read ], [ 'shuffled', @shuffled ])
+{
+	my ($database, @order) = @$order;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	is(psql($database, $creation[0]{statements}), '', "$creation[0]{name}, $database");
+	for my $examples (map { $examples_of{$_} // [] } @order)
+	{
+		my @printed =
+		  $database eq 'shuffled'
+		  ? paste($database, @$examples)
+		  : map { psql($database, $_->{statements}, @{ $_->{options} }) } @$examples;
+
+		for (0 .. $#$examples)
+		{
+			my $example = $examples->[$_];
+
+			$equal += is($printed[$_], $example->{output}, "$example->{name}, $database");
+		}
+	}
+}
 my $blocks = grep { !@{ $_->{options} } } @examples;
-is($equal, scalar @examples, sprintf '%d examples run, %d blocks and %d rows of tables: all give what is shown',
+is($equal, 2 * (@examples - 1),
+	sprintf '%d examples run twice, %d blocks and %d rows of tables: all give what is shown',
 	scalar @examples, $blocks, @examples - $blocks);
 
 #
@@ -231,7 +293,7 @@ sub catalog
 {
 	my ($query) = @_;
 	my $printed = psql(
-		$pages[-1],
+		'in_order',
 		qq{
 	CREATE TEMP VIEW members AS
 	SELECT d.classid, d.objid FROM pg_depend d, pg_extension e
