@@ -149,6 +149,34 @@ read_end(InputState *in)
 	return true;
 }
 
+static const char *const hint_unclosed =
+	"Close the set with \"}\".";
+static const char *const hint_range =
+	"A set lists its elements.  For a range write int8range(1, 6), whose end is not in it.";
+
+/*
+ * What to do where an element of a list ended and neither a comma nor the brace
+ * follows; NULL if we do not know.
+ */
+static const char *
+hint_after_element(const InputState *in)
+{
+	switch (*in->pos)
+	{
+		case '\0':
+			return hint_unclosed;
+		case '.':
+		case 'e':
+		case 'E':
+			return "Elements are integers of type bigint.";
+		case '-':
+		case ':':
+			return hint_range;
+		default:
+			return NULL;
+	}
+}
+
 /*
  * One element, an optional sign and decimal digits; false after a soft error.
  */
@@ -173,7 +201,7 @@ read_element(InputState *in, int64 *value)
 	}
 	if (in->pos == digits)
 		return syntax_error(in, digits == first ? "a number" : "a digit",
-							NULL);
+							*first == '\0' ? hint_unclosed : NULL);
 	if (overflow)
 		ereturn(in->context, false,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -253,7 +281,7 @@ read_elements(InputState *in, ElementList *list)
 		if (*in->pos == '}')
 			break;
 		if (*in->pos != ',')
-			return syntax_error(in, "\",\" or \"}\"", NULL);
+			return syntax_error(in, "\",\" or \"}\"", hint_after_element(in));
 		in->pos++;
 		skip_space(in);
 	}
