@@ -2,7 +2,8 @@
 --	  The sets of test/interop in the server, from text, and out as files.
 --
 -- Variables: folder, where "sets" has the texts, "runs" all their lines with the
--- name before them, and "ours" is where the bytes go.
+-- name before them, and "ours" is where the bytes go, and
+-- "ours_base64", where the same go in base64.
 --
 -- The texts are unsigned and in that order.  A run that reaches across 2^63 is
 -- two in SQL, one that ends at 2^63 - 1 and one that begins at -2^63.
@@ -10,6 +11,7 @@
 \set runs_file :folder '/runs'
 \set sets_folder :folder '/sets'
 \set ours_folder :folder '/ours'
+\set base64_folder :folder '/ours_base64'
 
 CREATE EXTENSION roaring64;
 
@@ -36,8 +38,13 @@ ALTER TABLE sets ADD PRIMARY KEY (name);
 ANALYZE sets;
 
 -- A large object can be written to a file once the statement that made it ends.
-CREATE TABLE files AS SELECT name, lo_from_bytea(0, members::bytea) AS file FROM sets;
-SELECT count(lo_export(file, :'ours_folder' || '/' || name)) AS written FROM files \gset
+CREATE TABLE files AS
+SELECT name, lo_from_bytea(0, members::bytea) AS file,
+	lo_from_bytea(0, convert_to(roaring64_to_base64(members), 'UTF8')) AS base64
+FROM sets;
+SELECT count(lo_export(file, :'ours_folder' || '/' || name)) AS written,
+	count(lo_export(base64, :'base64_folder' || '/' || name)) AS written_base64
+FROM files \gset
 
 -- The server's values must have the elements that its ranges have; what others
 -- write is then compared with the values.

@@ -9,6 +9,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -51,8 +52,26 @@ func writeSet(from, to string) error {
 		if err := os.WriteFile(to+"."+form, data, 0o644); err != nil {
 			return err
 		}
+		if form == "optimized" {
+			text := base64.StdEncoding.EncodeToString(data)
+			if err := os.WriteFile(to+".base64", []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+func readBase64(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(string(text))
+	if err != nil {
+		return err
+	}
+	return readBytes(data, to)
 }
 
 func readSet(from, to string) error {
@@ -60,6 +79,10 @@ func readSet(from, to string) error {
 	if err != nil {
 		return err
 	}
+	return readBytes(data, to)
+}
+
+func readBytes(data []byte, to string) error {
 	set := roaring64.New()
 	n, err := set.ReadPortableFrom(bytes.NewReader(data))
 	if err != nil {
@@ -99,7 +122,8 @@ func readSet(from, to string) error {
 }
 
 func main() {
-	work := map[string]func(string, string) error{"write": writeSet, "read": readSet}[os.Args[2]]
+	work := map[string]func(string, string) error{
+		"write": writeSet, "read": readSet, "read-base64": readBase64}[os.Args[2]]
 	files, err := os.ReadDir(os.Args[3])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -18,6 +18,7 @@ import java.io.PrintStream;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Base64;
 
 import org.roaringbitmap.longlong.LongIterator;
 import org.roaringbitmap.longlong.Roaring64Bitmap;
@@ -70,12 +71,13 @@ public class Interop
 		};
 	}
 
-	static void writeBytes(LongSet set, String path) throws IOException
+	static byte[] writeBytes(LongSet set, String path) throws IOException
 	{
 		ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
 		set.write(new DataOutputStream(bytes));
 		Files.write(Path.of(path), bytes.toByteArray());
+		return bytes.toByteArray();
 	}
 
 	static void writeSet(LongSet set, Path from, Path to) throws IOException
@@ -99,7 +101,8 @@ public class Interop
 		}
 		writeBytes(set, to + ".plain");
 		set.runOptimize();
-		writeBytes(set, to + ".optimized");
+		Files.write(Path.of(to + ".base64"),
+			Base64.getEncoder().encode(writeBytes(set, to + ".optimized")));
 	}
 
 	static void printRun(PrintStream out, long first, long last)
@@ -107,9 +110,9 @@ public class Interop
 		out.print(Long.toUnsignedString(first) + " " + Long.toUnsignedString(last) + "\n");
 	}
 
-	static void readSet(LongSet set, Path from, Path to) throws IOException
+	static void readSet(LongSet set, byte[] from, Path to) throws IOException
 	{
-		ByteArrayInputStream bytes = new ByteArrayInputStream(Files.readAllBytes(from));
+		ByteArrayInputStream bytes = new ByteArrayInputStream(from);
 		ByteArrayOutputStream text = new ByteArrayOutputStream();
 		PrintStream out = new PrintStream(text);
 		boolean any = false;
@@ -150,10 +153,15 @@ public class Interop
 
 				try
 				{
-					if (args[1].equals("write"))
-						writeSet(newSet(args[0]), from, to);
-					else
-						readSet(newSet(args[0]), from, to);
+					switch (args[1])
+					{
+						case "write" -> writeSet(newSet(args[0]), from, to);
+						case "read" -> readSet(newSet(args[0]), Files.readAllBytes(from), to);
+						/* a decoder that refuses line breaks */
+						case "read-base64" -> readSet(newSet(args[0]),
+							Base64.getDecoder().decode(Files.readAllBytes(from)), to);
+						default -> throw new IllegalArgumentException(args[1]);
+					}
 				}
 				catch (IOException | RuntimeException trouble)
 				{
