@@ -194,12 +194,16 @@ FROM (SELECT customer FROM purchases WHERE month = '2026-11-01' EXCEPT
 FROM months a, months b
 WHERE a.month = '2026-11-01' AND b.month = '2026-12-01'"
 
-ask "Overlap: customers that two months have in common, on average" \
-"SELECT round(avg(n))
-FROM (SELECT count(*) AS n FROM purchases a JOIN purchases b USING (customer)
-      WHERE a.month < b.month GROUP BY a.month, b.month) pairs" \
-"SELECT round(avg(roaring64_and_cardinality(a.customers, b.customers)))
-FROM months a JOIN months b ON a.month < b.month"
+ask "Overlap: the month that has the most customers in common with December" \
+"SELECT b.month || ', ' || count(*)
+FROM purchases a JOIN purchases b USING (customer)
+WHERE a.month = '2026-12-01' AND b.month <> a.month GROUP BY b.month
+ORDER BY count(*) DESC, b.month LIMIT 1" \
+"SELECT b.month || ', ' ||
+       roaring64_and_cardinality(a.customers, b.customers)
+FROM months a, months b WHERE a.month = '2026-12-01' AND b.month <> a.month
+ORDER BY roaring64_and_cardinality(a.customers, b.customers) DESC,
+         b.month LIMIT 1"
 
 ask "Unread messages of all users" \
 "SELECT count(*) FROM deliveries WHERE NOT read" \
