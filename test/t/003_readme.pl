@@ -262,6 +262,11 @@ for my $order ([ 'in_order', @read ], [ 'shuffled', @shuffled ])
 {
 	my ($database, @order) = @$order;
 
+	# roles are shared by databases
+	$node->safe_psql(
+		'postgres', q{
+		DROP DATABASE IF EXISTS in_order;
+		SELECT format('DROP ROLE %I', rolname) FROM pg_roles WHERE oid >= 16384 \gexec});
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	is(psql($database, $creation[0]{statements}), '', "$creation[0]{name}, $database");
 	for my $examples (map { $examples_of{$_} // [] } @order)
@@ -293,7 +298,7 @@ sub catalog
 {
 	my ($query) = @_;
 	my $printed = psql(
-		'in_order',
+		'shuffled',
 		qq{
 	CREATE TEMP VIEW members AS
 	SELECT d.classid, d.objid FROM pg_depend d, pg_extension e
