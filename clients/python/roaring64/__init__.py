@@ -12,8 +12,7 @@ The modules of this package are named for what they adapt: ``roaring64.psycopg``
 ``roaring64.django``.
 """
 
-from roaring64._arrays import to_numpy
-from roaring64._values import bitmap, ids
+from roaring64._values import bitmap, ids, to_numpy
 
 __all__ = ["bitmap", "ids", "to_numpy"]
 __version__ = "1.0.0"

@@ -1,18 +1,18 @@
-"""How the drivers find the type, and a claim, in a database."""
+"""What the drivers ask a database: for the type, and for a claim."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-# The type belongs to the extension, whatever the schema and the search path.
+# The type is where the extension is, whatever the search path.
 FIND_TYPE = """
 SELECT t.oid::bigint, t.typarray::bigint, n.nspname::text, quote_ident(n.nspname) || '.roaring64'
 FROM pg_catalog.pg_extension e
-JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_extension'::regclass
-    AND d.refobjid = e.oid AND d.classid = 'pg_catalog.pg_type'::regclass AND d.deptype = 'e'
-JOIN pg_catalog.pg_type t ON t.oid = d.objid AND t.typname = 'roaring64'
-JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+JOIN pg_catalog.pg_type t ON t.typnamespace = n.oid AND t.typname = 'roaring64'
 WHERE e.extname = 'roaring64'"""
+
+CLAIM = "SELECT roaring64_dedup_claim(%s::regclass, %s::text, %s::bigint)"
 
 
 class TypeName(NamedTuple):
@@ -24,7 +24,7 @@ class TypeName(NamedTuple):
     qualified: str
 
 
-def found_type(row: tuple[int, int, str, str] | None) -> TypeName:
+def found_type(row: Any) -> TypeName:
     """Return the row of FIND_TYPE; raises LookupError if there was none."""
     if row is None:
         raise LookupError(

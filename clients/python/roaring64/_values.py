@@ -11,9 +11,12 @@ import sys
 from array import array
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from pyroaring import BitMap64, FrozenBitMap64
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Bitmap = Union[BitMap64, FrozenBitMap64]
 Ids = Union[Bitmap, Iterable[int]]
@@ -51,11 +54,17 @@ def bitmap(values: Ids | Bytes) -> FrozenBitMap64:
 
 def ids(values: Bitmap) -> list[int]:
     """Return the ids of a bitmap, signed and in ascending order."""
-    return to_signed_array(values).tolist()
+    return _to_signed(values).tolist()
 
 
-def to_signed_array(values: Bitmap) -> array[int]:
-    """Return the ids of a bitmap, signed and in ascending order, as an array of type q."""
+def to_numpy(values: Bitmap) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the ids of a bitmap, signed and in ascending order, as an array of int64."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.frombuffer(_to_signed(values), dtype=np.int64)
+
+
+def _to_signed(values: Bitmap) -> array[int]:
     elements = array("q")
     elements.frombytes(memoryview(values.to_array()).cast("B"))
     # The elements ascend unsigned, so that negative ids come last.
@@ -82,7 +91,7 @@ def to_text(values: Ids | Bytes) -> str:
     return "\\x" + bitmap(values).serialize().hex()
 
 
-def load(value: Any) -> FrozenBitMap64 | None:  # noqa: ANN401
+def load(value: Any) -> FrozenBitMap64 | None:
     """Return the set that any driver has read, registered with or not."""
     if value is None or isinstance(value, FrozenBitMap64):
         return value
@@ -120,7 +129,7 @@ def _from_iterable(values: Iterable[int]) -> FrozenBitMap64:
         raise
 
 
-def _from_numpy(values: Any) -> FrozenBitMap64:  # noqa: ANN401
+def _from_numpy(values: Any) -> FrozenBitMap64:
     if values.dtype.kind not in "iu" or values.ndim != 1:
         raise TypeError(
             f"{_shown(values)} is no set of ids: it has to have one dimension and an integer type"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-async def register(connection: Any) -> None:  # noqa: ANN401
+async def register(connection: Any) -> None:
     """Let the connection read roaring64 as FrozenBitMap64, and write sets of ids.
 
     Raises LookupError if the database has no extension roaring64.  For a value
@@ -23,20 +23,15 @@ async def register(connection: Any) -> None:  # noqa: ANN401
     takes a set in a list for a row of a matrix: for a parameter that is an array
     of sets, make a list of their ``serialize()``.
     """
-    row = await connection.fetchrow(FIND_TYPE)
-    found = found_type(None if row is None else tuple(row))
+    found = found_type(await connection.fetchrow(FIND_TYPE))
     await connection.set_type_codec(
         "roaring64", schema=found.schema, format="binary", encoder=_encode, decoder=from_bytes
     )
 
 
 @asynccontextmanager
-async def claim(connection: Any, set: str, key: str, id: int) -> AsyncIterator[bool | None]:  # noqa: ANN401
-    """Claim an id of a dedup set; what the block does commits or rolls back with it.
-
-    Gives True if the id is new, False if it is a duplicate, and None if it is too
-    old to tell.
-    """
+async def claim(connection: Any, set: str, key: str, id: int) -> AsyncIterator[bool | None]:
+    """Claim an id of a dedup set, as roaring64.psycopg.claim() does."""
     async with connection.transaction():
         yield await connection.fetchval(
             "SELECT roaring64_dedup_claim($1::text::regclass, $2, $3)", set, key, id

@@ -18,7 +18,7 @@ from psycopg.rows import tuple_row
 from psycopg.types import TypeInfo
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import FIND_TYPE, TypeName, found_type
+from roaring64._catalog import CLAIM, FIND_TYPE, TypeName, found_type
 from roaring64._values import Ids, bitmap, from_bytes, from_text, to_text
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from psycopg import AsyncConnection, Connection
     from psycopg.abc import Buffer
-
-_CLAIM = "SELECT roaring64_dedup_claim(%s::regclass, %s::text, %s::bigint)"
 
 
 def register(connection: Connection[Any]) -> None:
@@ -57,7 +55,7 @@ def claim(connection: Connection[Any], set: str, key: str, id: int) -> Iterator[
     old to tell.
     """
     with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        (new,) = cursor.execute(_CLAIM, [set, key, id]).fetchone() or (None,)
+        (new,) = cursor.execute(CLAIM, [set, key, id]).fetchone() or (None,)
         yield new
 
 
@@ -67,8 +65,7 @@ async def claim_async(
 ) -> AsyncIterator[bool | None]:
     """Do the same as claim() for an asynchronous connection."""
     async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(_CLAIM, [set, key, id])
-        (new,) = await cursor.fetchone() or (None,)
+        (new,) = await (await cursor.execute(CLAIM, [set, key, id])).fetchone() or (None,)
         yield new
 
 

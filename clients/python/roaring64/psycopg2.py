@@ -10,24 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from psycopg2.extensions import (
-    TRANSACTION_STATUS_IDLE,
-    ISQLQuote,
-    new_array_type,
-    new_type,
-    register_adapter,
-    register_type,
-)
-from psycopg2.extensions import (
-    connection as Connection,  # noqa: N812
-)
-from psycopg2.extensions import (
-    cursor as Cursor,  # noqa: N812
-)
+from psycopg2 import extensions
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import FIND_TYPE, found_type
-from roaring64._values import Bitmap, from_text, to_text
+from roaring64._catalog import CLAIM, FIND_TYPE, found_type
+from roaring64._values import Bitmap, load, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,49 +24,47 @@ if TYPE_CHECKING:
 _names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def register(connection: Connection) -> None:
+def register(connection: extensions.connection) -> None:
     """Let the connection read roaring64 as FrozenBitMap64, and write bitmaps.
 
     Make a bitmap() of other sets of ids.  Raises LookupError if the database has
     no extension roaring64.
     """
-    idle = connection.info.transaction_status == TRANSACTION_STATUS_IDLE
-    with connection.cursor(cursor_factory=Cursor) as cursor:
+    idle = _is_idle(connection)
+    with connection.cursor(cursor_factory=extensions.cursor) as cursor:
         cursor.execute(FIND_TYPE)
         row = cursor.fetchone()
     if idle and not connection.autocommit:
         connection.rollback()
     found = found_type(row)
-    scalar = new_type((found.oid,), "ROARING64", _cast)
-    register_type(scalar, connection)
-    register_type(new_array_type((found.array_oid,), "ROARING64[]", scalar), connection)
+    scalar = extensions.new_type((found.oid,), "ROARING64", lambda text, _cursor: load(text))
+    array = extensions.new_array_type((found.array_oid,), "ROARING64[]", scalar)
+    extensions.register_type(scalar, connection)
+    extensions.register_type(array, connection)
     _names[connection] = found.qualified
     for kind in (BitMap64, FrozenBitMap64):
-        register_adapter(kind, _Literal)
+        extensions.register_adapter(kind, _Literal)
 
 
 @contextmanager
-def claim(connection: Connection, set: str, key: str, id: int) -> Iterator[bool | None]:
-    """Claim an id of a dedup set; what the block does commits or rolls back with it.
+def claim(connection: extensions.connection, set: str, key: str, id: int) -> Iterator[bool | None]:
+    """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
 
     Within a transaction that has begun, the block is a savepoint; otherwise it is
-    a transaction.  Gives True if the id is new, False if it is a duplicate, and
-    None if it is too old to tell.
+    a transaction.
     """
-    with _block(connection), connection.cursor(cursor_factory=Cursor) as cursor:
-        cursor.execute(
-            "SELECT roaring64_dedup_claim(%s::regclass, %s::text, %s::bigint)", [set, key, id]
-        )
+    with _block(connection), connection.cursor(cursor_factory=extensions.cursor) as cursor:
+        cursor.execute(CLAIM, [set, key, id])
         yield cursor.fetchone()[0]
 
 
 @contextmanager
-def _block(connection: Connection) -> Iterator[None]:
-    if connection.info.transaction_status == TRANSACTION_STATUS_IDLE:
+def _block(connection: extensions.connection) -> Iterator[None]:
+    if _is_idle(connection):
         with connection:
             yield
         return
-    with connection.cursor(cursor_factory=Cursor) as cursor:
+    with connection.cursor(cursor_factory=extensions.cursor) as cursor:
         cursor.execute("SAVEPOINT roaring64")
         try:
             yield
@@ -89,8 +74,9 @@ def _block(connection: Connection) -> Iterator[None]:
         cursor.execute("RELEASE SAVEPOINT roaring64")
 
 
-def _cast(text: str | None, _cursor: Cursor) -> FrozenBitMap64 | None:
-    return None if text is None else from_text(text)
+def _is_idle(connection: extensions.connection) -> bool:
+    status = connection.info.transaction_status
+    return status == extensions.TRANSACTION_STATUS_IDLE  # type: ignore[no-any-return]
 
 
 class _Literal:
@@ -101,9 +87,9 @@ class _Literal:
         self._name = "roaring64"
 
     def __conform__(self, protocol: object) -> _Literal | None:
-        return self if protocol is ISQLQuote else None
+        return self if protocol is extensions.ISQLQuote else None
 
-    def prepare(self, connection: Connection) -> None:
+    def prepare(self, connection: extensions.connection) -> None:
         self._name = _names.get(connection, self._name)
 
     def getquoted(self) -> bytes:
