@@ -32,11 +32,22 @@ trap 'exit 143' TERM HUP
 # stop_server, with PGHOST and the like set for its clients.
 start_server()
 {
+	launch_server "$@"
+	await_server
+}
+
+# The two halves of that, for something else to be done meanwhile.
+launch_server()
+{
 	coproc SERVER {
 		exec tools/private-server "$@" \
 			bash -c 'echo "$PGHOST $PGPORT"; exec cat >/dev/null'
 	}
 	server_process=$SERVER_PID
+}
+
+await_server()
+{
 	read -r PGHOST PGPORT <&"${SERVER[0]}" || return
 	export PGHOST PGPORT PGUSER=postgres PGDATABASE=postgres PSQLRC=/dev/null
 	PATH=$("$(find_pg_config)" --bindir):$PATH
