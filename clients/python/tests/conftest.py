@@ -8,6 +8,11 @@ import uuid
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The machine may be busy.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 

@@ -55,8 +55,7 @@ SETS = st.one_of(
 
 @settings(
     max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(SETS)
 def test_equal_to_bigint_array(driver, values):
