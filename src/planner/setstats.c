@@ -143,12 +143,14 @@ probe_size(const Probe *probe)
 	return probe_count(probe, PG_INT64_MIN, PG_INT64_MAX);
 }
 
+/* The first element from v on; false if there is none. */
 static bool
-probe_has(const Probe *probe, int64 element)
+probe_next(const Probe *probe, int64 v, int64 *next)
 {
 	if (probe->set != NULL)
-		return r64_contains(probe->set, element);
-	return probe->lo <= element && element <= probe->hi;
+		return r64_next(probe->set, v, next);
+	*next = Max(v, probe->lo);
+	return *next <= probe->hi;
 }
 
 /*
@@ -209,7 +211,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 	int			next = 0;
 	bool		is_range = probe->set == NULL && probe->lo < probe->hi;
 
-	for (int bin = 0; bin < bins; bin++)
+	for (int bin = 0; bin < bins && outside > 0; bin++)
 	{
 		int64		lo;
 		int64		hi;
@@ -248,12 +250,17 @@ make_tally(const SetStats *stats, const Probe *probe)
 	Tally		tally = {0};
 	int64	   *common = palloc(sizeof(int64) * Max(stats->mcelem.nvalues, 1));
 	int			n = 0;
+	int64		next;
+	bool		more = probe_next(probe, PG_INT64_MIN, &next);
 
-	for (int i = 0; i < stats->mcelem.nvalues; i++)
+	/* both ascend, so a probe of few elements is searched few times */
+	for (int i = 0; more && i < stats->mcelem.nvalues; i++)
 	{
 		int64		element = DatumGetInt64(stats->mcelem.values[i]);
 
-		if (probe_has(probe, element))
+		if (next < element)
+			more = probe_next(probe, element, &next);
+		if (more && next == element)
 		{
 			add_to_tally(&tally, 1, stats->mcelem.numbers[i]);
 			common[n++] = element;
