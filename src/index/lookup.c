@@ -60,7 +60,7 @@
 #define MAX_GAP			32
 
 /* How many steps to wait, after one that was too long, before a longer one. */
-#define MIN_PATIENCE	32
+#define MIN_PATIENCE	128
 #define MAX_PATIENCE	1024
 
 typedef struct LookupState
