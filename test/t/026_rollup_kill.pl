@@ -209,6 +209,31 @@ for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{
 	works($cancel->result, '', slurp_file("$dir/cancel.err"), 'and drop gets what it waits for');
 }
 
+# A writer whose transaction goes on and on is named, and the notes are told once.
+{
+	my $holder = start_program('idle', 'psql', '-X', '-d', $node->connstr('postgres'),
+		'-c', 'BEGIN; UPDATE facts SET mark = mark WHERE key = 1 AND id = 1; SELECT pg_sleep(301)');
+	my $holds = q{FROM pg_locks WHERE relation = 'facts'::regclass AND mode = 'RowExclusiveLock'};
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 $holds");
+	my $pid = value("SELECT DISTINCT pid $holds");
+	my $call = start_program('waiting', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', $rollup{sets});
+	my $err = '';
+	for (1 .. 600)
+	{
+		$err = slurp_file("$dir/waiting.err");
+		last if $err =~ /^DETAIL:  process/m;
+		usleep 100_000;
+	}
+	like($err, qr/^NOTICE:  the rollup sets waits for a lock\nDETAIL:  process $pid \(\w+\), active, in a transaction for \d/m,
+		'who has the lock is named');
+	value("SELECT pg_terminate_backend($pid)");
+	$_->finish for $holder, $call;
+	$err = slurp_file("$dir/waiting.err");
+	works($call->result, '', $err, 'and then the rollup is made');
+	is(scalar(my @told = $err =~ /notes on the rollup/g), 1, 'the notes are told once');
+	value(q{CALL roaring64_rollup_drop('sets')});
+}
+
 # How long who changes rows has waited so far for a rollup, in ms, again and
 # again.  TRUNCATE waits for a whole step and is left out.
 append_to_file("$dir/watch.sql", q{
