@@ -365,13 +365,14 @@ CREATE FUNCTION roaring64_facets(target regclass, set_name name,
 								 OUT key jsonb, OUT count bigint)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	keys text := (SELECT string_agg(format('%L, %I', attname, attname), ', ' ORDER BY attnum)
 				  FROM pg_attribute
 				  WHERE attrelid = target AND attnum > 0 AND NOT attisdropped
 					  AND atttypid <> '@extschema@.roaring64'::regtype);
+	is_table boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = target);
 	count_some text;
 	sizes refcursor;
 	place tid;
@@ -384,16 +385,17 @@ BEGIN
 	IF n IS NULL OR n < 1 THEN
 		RAISE invalid_parameter_value USING MESSAGE = 'the number of facets must be positive';
 	END IF;
-	count_some := format('SELECT jsonb_build_object(%s), %s.roaring64_and_cardinality(t.%I, $1) AS c FROM %s AS t',
-						 keys, '@extschema@', set_name, target);
-	IF (SELECT relkind <> 'r' FROM pg_class WHERE oid = target) THEN
-		RETURN QUERY EXECUTE format('SELECT * FROM (%s) AS f WHERE c > 0 ORDER BY c DESC LIMIT $2', count_some)
-		USING filter, n;
+	-- OFFSET 0, because the condition would count again
+	count_some := format(
+		'SELECT jsonb_build_object(%s) AS k, roaring64_count AS c FROM (SELECT t.*, %s.roaring64_and_cardinality(t.%I, $1) '
+		'AS roaring64_count FROM %s AS t %s OFFSET 0) AS f WHERE roaring64_count > $2',
+		keys, '@extschema@', set_name, target, CASE WHEN is_table THEN 'WHERE t.ctid = ANY ($3)' END);
+	IF NOT is_table THEN
+		RETURN QUERY EXECUTE count_some || ' ORDER BY c DESC LIMIT $3' USING filter, 0, n;
 		RETURN;
 	END IF;
-	count_some := format(
-		'SELECT array_agg(k), array_agg(c) FROM (SELECT * FROM (%s WHERE t.ctid = ANY ($2)) AS f (k, c) WHERE c > 0 '
-		'UNION ALL SELECT * FROM unnest($3, $4) ORDER BY c DESC LIMIT $5) AS b', count_some);
+	count_some := format('SELECT array_agg(k), array_agg(c) FROM (%s UNION ALL SELECT * FROM unnest($4, $5) '
+						 'ORDER BY c DESC LIMIT $6) AS b', count_some);
 	OPEN sizes NO SCROLL FOR EXECUTE format('SELECT ctid, %1$s.roaring64_cardinality(%2$I) FROM %3$s '
 		'ORDER BY %1$s.roaring64_cardinality(%2$I) DESC NULLS LAST', '@extschema@', set_name, target);
 	LOOP
@@ -405,7 +407,7 @@ BEGIN
 			EXIT WHEN cardinality(places) = batch;
 		END LOOP;
 		EXIT WHEN cardinality(places) = 0;
-		EXECUTE count_some INTO best, counts USING filter, places, best, counts, n;
+		EXECUTE count_some INTO best, counts USING filter, coalesce(counts[n], 0), places, best, counts, n;
 		EXIT WHEN cardinality(places) < batch;
 		batch := least(2 * batch, 1000);
 	END LOOP;

@@ -619,7 +619,7 @@ COMMENT ON FUNCTION _roaring64_rollup_merge(regclass, name) IS
 -- another range.  Both change sets in the order of the keys: no deadlock.
 CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint,
 									   blocks bigint)
-RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
@@ -627,27 +627,24 @@ DECLARE
 	pending text := @extschema@._roaring64_rollup_object(target, target_name, '_pending');
 	m record;
 	keys text;
-	rows_folded bigint;
 BEGIN
 	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(target, target_name, '_rollup')) INTO STRICT m;
 	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_object(target, target_name, ''),
 												 m.names || m.set_names);
 	IF NOT pg_try_advisory_xact_lock(pending::regclass::oid::integer, block::integer) THEN
-		RETURN 0;
+		RETURN;
 	END IF;
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	EXECUTE format(
-		'WITH taken AS (DELETE FROM %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)'' RETURNING *), '
-		'folded AS (INSERT INTO %s AS t (%s, %s) SELECT %s, %s FROM taken GROUP BY %s ORDER BY %s '
-		'ON CONFLICT (%s) DO UPDATE SET %s) SELECT count(*) FROM taken',
+		'WITH taken AS (DELETE FROM %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)'' RETURNING *) '
+		'INSERT INTO %s AS t (%s, %s) SELECT %s, %s FROM taken GROUP BY %s ORDER BY %s '
+		'ON CONFLICT (%s) DO UPDATE SET %s',
 		pending, block, least(block + blocks, 4294967295), target,
 		@extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('%2$I', m.set_names), keys,
 		@extschema@._roaring64_rollup_list('coalesce(%3$s.roaring64_agg(id) FILTER (WHERE c%1$s), ''{}'')', m.set_names),
 		keys, keys, @extschema@._roaring64_rollup_list('%2$I', m.names),
 		@extschema@._roaring64_rollup_list('%2$I = CASE WHEN %3$s.roaring64_is_empty(excluded.%2$I) THEN t.%2$I '
-										   'ELSE %3$s.roaring64_or(t.%2$I, excluded.%2$I) END', m.set_names))
-	INTO rows_folded;
-	RETURN rows_folded;
+										   'ELSE %3$s.roaring64_or(t.%2$I, excluded.%2$I) END', m.set_names));
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, bigint, bigint) IS
