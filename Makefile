@@ -27,7 +27,7 @@ all:
 # Where this Makefile is; the build may happen elsewhere (VPATH).
 top := $(or $(VPATH),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
 
-EXTENSION = roaring64
+EXTENSION = roaring64 roaring64_compat
 MODULE_big = roaring64
 
 # The install script of this version is put together from its sections, in this
@@ -40,7 +40,7 @@ SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
 	rollup_text rollup_check rollup_steps rollup)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
 DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\
-	$(sort $(wildcard $(top)/sql/roaring64--*.sql))))
+	$(sort $(wildcard $(top)/sql/roaring64*--*.sql))))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
 SOURCES = $(foreach dir,$(SOURCE_DIRS),$(sort $(wildcard $(top)/$(dir)/*.c)))
 ALL_HEADERS = $(wildcard $(top)/src/*.h $(top)/src/*/*.h)
