@@ -22,6 +22,8 @@
  * that of two ways in the same round, and the median of the rounds is printed.
  * A round before them is not counted, for lists of up to 100,000 ids.
  *
+ * With the argument "lookups" or "scans", only those.
+ *
  * Exits with 1 if sums differ or a statement fails.
  */
 #include <arpa/inet.h>
@@ -244,9 +246,9 @@ median(const double *ms, const double *base)
 	return sorted[ROUNDS / 2];
 }
 
-/* Measures one list; prints a row of the first table, and one of the second to scans. */
+/* Measures one list by the ways from first to before end, and prints a row. */
 static void
-measure(const List *list, FILE *scans)
+measure(const List *list, int first, int end)
 {
 	double		ms[ALL_WAYS][ROUNDS];
 	double		best[ROUNDS];
@@ -254,62 +256,72 @@ measure(const List *list, FILE *scans)
 
 	for (int round = list->n > 100000 ? 0 : -1; round < ROUNDS; round++)
 	{
-		for (int way = 0; way < ALL_WAYS; way++)
+		for (int way = first; way < end; way++)
 		{
-			double		took = take(list, way, answer[way > 0], sizeof(answer[0]));
+			double		took = take(list, way, answer[way > first], sizeof(answer[0]));
 
-			if (strcmp(answer[0], answer[way > 0]) != 0 && way > 0)
+			if (way > first && strcmp(answer[0], answer[1]) != 0)
 			{
 				fprintf(stderr, "%s: %s gives %s and not %s\n", list->name, statements[way], answer[1], answer[0]);
 				exit(1);
 			}
-			if (round >= 0)
-				ms[way][round] = took;
-		}
-		if (round >= 0)
-		{
-			best[round] = ms[1][round];
-			for (int way = 2; way < SET_WAYS; way++)
-				if (ms[way][round] < best[round])
-					best[round] = ms[way][round];
+			if (round < 0)
+				continue;
+			ms[way][round] = took;
+			/* the first is the set */
+			if (way == first + 1 || (way > first && took < best[round]))
+				best[round] = took;
 		}
 	}
-	printf("| %s | %.2f | %.2f | %.2f | %.2f | %.1f | %d | %d | %.2f |\n", list->name,
-		   median(ms[0], NULL), median(ms[1], NULL), median(ms[2], NULL),
-		   median(ms[3], NULL), median(best, ms[0]),
-		   list->set_length, list->array_length, (double) list->set_length / list->array_length);
+	printf("| %s |", list->name);
+	for (int way = first; way < end; way++)
+		printf(" %.2f |", median(ms[way], NULL));
+	printf(" %.1f |", median(best, ms[first]));
+	if (first == 0)
+		printf(" %d | %d | %.2f |", list->set_length, list->array_length,
+			   (double) list->set_length / list->array_length);
+	printf("\n");
 	fflush(stdout);
-	fprintf(scans, "| %s | %.0f | %.0f | %.2f |\n", list->name, median(ms[4], NULL),
-			median(ms[5], NULL), median(ms[4], ms[5]));
 }
 
-int
-main(void)
+/* Prints the table of the ways from first to before end, after its heading. */
+static void
+measure_all(const char *heading, int first, int end)
 {
 	PGresult   *lists;
-	char	   *text;
-	size_t		length;
-	FILE	   *scans = open_memstream(&text, &length);
 
-	conn = PQconnectdb("");
-	if (PQstatus(conn) != CONNECTION_OK)
-		fail("no connection");
+	printf("%s", heading);
 	lists = expect(PQexec(conn, "SELECT n, shape FROM lists ORDER BY array_position('{dense,scattered}', shape), n"),
 				   PGRES_TUPLES_OK, "lists");
-	printf("Processor time of both ends, in ms:\n\n");
-	printf("| ids | id <@ $1 | = ANY ($1) | JOIN unnest($1) | temporary table | best of these / set | set, bytes | array, bytes | set / array |\n");
-	printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
 	for (int i = 0; i < PQntuples(lists); i++)
 	{
 		List		list;
 
 		read_list(&list, PQgetvalue(lists, i, 0), PQgetvalue(lists, i, 1));
-		measure(&list, scans);
+		measure(&list, first, end);
 		free(list.set);
 		free(list.array);
 		free(list.copy);
 	}
-	fclose(scans);
-	printf("\nA scan of all rows:\n\n| ids | id + 0 <@ $1 | id + 0 = ANY ($1) | set / array |\n|---|---:|---:|---:|\n%s", text);
+	PQclear(lists);
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *only = argc > 1 ? argv[1] : "";
+
+	conn = PQconnectdb("");
+	if (PQstatus(conn) != CONNECTION_OK)
+		fail("no connection");
+	if (strcmp(only, "scans") != 0)
+		measure_all("By the index, processor time of both ends in ms:\n\n"
+					"| ids | id <@ $1 | = ANY ($1) | JOIN unnest($1) | temporary table "
+					"| best of these / set | set, bytes | array, bytes | set / array |\n"
+					"|---|---:|---:|---:|---:|---:|---:|---:|---:|\n", 0, SET_WAYS);
+	if (strcmp(only, "lookups") != 0)
+		measure_all("\nIn a scan of all rows:\n\n"
+					"| ids | id + 0 <@ $1 | id + 0 = ANY ($1) | array / set |\n"
+					"|---|---:|---:|---:|\n", SET_WAYS, ALL_WAYS);
 	return 0;
 }
