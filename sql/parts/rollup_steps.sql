@@ -471,11 +471,11 @@ COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text, i
 
 -- Copies a range of blocks of a table into the parts, or numbers the keys if
 -- nothing is left.  A table that was rewritten is copied from the beginning.
--- work_mem is for a default number of rows, which are sorted.
+-- work_mem is for a default number of rows, which are sorted if the keys are many.
 CREATE FUNCTION _roaring64_rollup_copy(source regclass, target name)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
-SET work_mem = '80MB'
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET work_mem = '80MB' SET hash_mem_multiplier = 1
 AS $$
 DECLARE
 	m record;
