@@ -45,8 +45,8 @@
 -- to be kept; when the next one begins, all before the one that is full go.  A
 -- fold puts all claims of a key into one generation, however many, and so does a
 -- call that writes to the chunks: which of them were the latest only the clock
--- could tell.  So a fold that is killed between two parts of a key has not
--- counted them yet, and what it has left goes into the same generation.
+-- could tell.  Between two parts of a key its ids are not counted, which is NULL,
+-- and no generation begins, whether the fold was killed or others load meanwhile.
 -- Generations never get smaller, whatever the window is changed to, and what
 -- was written under another window counts as written now.
 --
@@ -472,14 +472,13 @@ DECLARE
 	o record;
 	phase pg_catalog.text;
 	source pg_catalog.text;
+	keys pg_catalog.text;
 	reached pg_catalog.text;	-- what is done, up to this key
 	low pg_catalog.text;
 	high pg_catalog.text;
 	next pg_catalog.text;
 	part bigint;				-- of a key, the lowest id that is not done
 	rest bigint;				-- and the lowest that is left for later
-	done bigint := 0;			-- what is in the chunks and not counted
-	generation bigint;			-- all of it goes there
 	clocked boolean := false;
 	index pg_catalog.regclass;
 BEGIN
@@ -514,62 +513,65 @@ BEGIN
 			PERFORM set_config('lock_timeout', '100ms', true);
 
 			IF phase = 'claims' THEN
-				source := o.names[1] || ' WHERE true';
+				source := format('(SELECT key, id FROM %1$s) AS s', VARIADIC o.names);
 			ELSE
 				EXIT WHEN o.remember IS NULL;
 				EXECUTE format('SELECT claims FROM ONLY %s WHERE cutoff < $1', $1) INTO next USING o.cutoff;
 				EXIT WHEN next IS NULL;
-				source := format('%s WHERE generation <= %s', o.names[2], o.cutoff);
+				source := format('(SELECT key, NULL::bigint AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff);
 			END IF;
 			IF part IS NULL THEN
-				-- the keys from low to high have some "room" of rows, or it is one
-				EXECUTE format('SELECT min(key) FROM %s AND ($1 IS NULL OR key > $1)', source) INTO low USING reached;
+				EXECUTE format('SELECT min(key) FROM %s WHERE $1 IS NULL OR key > $1', source) INTO low USING reached;
 				IF low IS NULL THEN
 					IF phase = 'windows' THEN
 						EXECUTE format('UPDATE ONLY %s SET cutoff = $1', $1) USING o.cutoff;
 					END IF;
 					EXIT;
 				END IF;
-				EXECUTE format('SELECT key FROM %s AND key >= $1 ORDER BY key OFFSET $2 LIMIT 1', source) INTO next USING low, room;
-				EXECUTE format('SELECT max(key) FROM %s AND key >= $1 AND ($2 IS NULL OR key < $2 OR key = $1)', source)
-				INTO high USING low, next;
 			END IF;
-			rest := NULL;
-			IF phase = 'claims' AND low = high THEN
-				EXECUTE format('SELECT id FROM %1$s WHERE key = $1 AND ($2 IS NULL OR id >= $2) ORDER BY id OFFSET $3 LIMIT 1', VARIADIC o.names)
-				INTO rest USING low, part, room;
+			-- the keys from low to high have some "room" of rows, or it is one
+			EXECUTE format('SELECT key, id FROM %s WHERE key >= $1 AND ($2 IS NULL OR (key, id) >= ($1, $2))'
+						   ' ORDER BY key, id OFFSET $3 LIMIT 1', source) INTO next, rest USING low, part, room;
+			high := low;
+			IF next = low THEN
+				next := NULL;
+			ELSE
+				rest := NULL;
+				IF part IS NULL THEN
+					EXECUTE format('SELECT max(key) FROM %s WHERE key >= $1 AND ($2 IS NULL OR key < $2)', source) INTO high USING low, next;
+				END IF;
 			END IF;
+			keys := CASE WHEN low = high THEN 'key = $1' ELSE 'key BETWEEN $1 AND $2' END;
 			BEGIN
-				IF phase = 'windows' OR (o.keep IS NOT NULL AND part IS NULL) THEN
-					EXECUTE format('INSERT INTO %s AS w (key) SELECT DISTINCT key FROM %s AND key BETWEEN $1 AND $2 ORDER BY key'
-								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', o.names[3], source)
+				IF phase = 'windows' OR o.keep IS NOT NULL THEN
+					EXECUTE format('INSERT INTO %s AS w (key) SELECT DISTINCT key FROM %s WHERE %s ORDER BY key'
+								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', o.names[3], source, keys)
 					USING low, high;
 					PERFORM @extschema@._roaring64_dedup_turn(o.names, low, high, o.keep, o.clock, o.cutoff, o.ascending);
-					EXECUTE format('SELECT generation FROM %3$s WHERE key = $1 AND key = $2', VARIADIC o.names) INTO generation USING low, high;
 				END IF;
 				IF phase = 'windows' THEN
 					EXECUTE format('DELETE FROM %3$s AS w WHERE key BETWEEN $1 AND $2 AND forgotten IS NULL'
 								   ' AND NOT EXISTS (SELECT 1 FROM %2$s AS c WHERE c.key = w.key)', VARIADIC o.names)
 					USING low, high;
 				ELSE
-					IF o.keep IS NULL THEN
-						generation := o.generation;
-					ELSIF rest IS NULL THEN
-						EXECUTE format('UPDATE %3$s AS w SET ids = w.ids + f.n + $3 FROM (SELECT key, count(*) AS n FROM %1$s'
-									   ' WHERE key BETWEEN $1 AND $2 AND ($4 IS NULL OR id >= $4) GROUP BY key) AS f'
-									   ' WHERE w.key = f.key AND ($5 IS NULL OR w.generation = $5)', VARIADIC o.names)
-						USING low, high, done, part, generation;
+					IF o.keep IS NOT NULL THEN
+						EXECUTE format('UPDATE %3$s AS w SET ids = CASE WHEN $4 IS NULL THEN n + coalesce(w.ids,'
+									   ' (SELECT sum(@extschema@.roaring64_cardinality(members)) FROM %2$s AS c'
+									   ' WHERE c.key = w.key AND c.generation = w.generation), 0) END'
+									   ' FROM (SELECT key, count(*) AS n FROM %1$s WHERE ' || keys || ' AND ($3 IS NULL OR id >= $3)'
+									   ' AND ($4 IS NULL OR id < $4) GROUP BY key) AS f'
+									   ' WHERE w.key = f.key', VARIADIC o.names)
+						USING low, high, part, rest;
 					END IF;
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c ' || CASE WHEN generation IS NULL THEN 'USING %3$s AS w WHERE c.key = w.key AND' ELSE 'WHERE' END
-								   || ' c.key BETWEEN $1 AND $2 AND ($5 IS NULL OR c.id >= $5) AND ($6 IS NULL OR c.id < $6)'
-								   ' RETURNING c.key, %4$s(c.id) AS place, ' || CASE WHEN generation IS NULL THEN 'w.generation' ELSE '$4 AS generation' END || ')'
+					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c ' || CASE WHEN o.keep IS NULL THEN 'WHERE c.' ELSE 'USING %3$s AS w WHERE c.key = w.key AND c.' END
+								   || keys || ' AND ($5 IS NULL OR c.id >= $5) AND ($6 IS NULL OR c.id < $6)'
+								   ' RETURNING c.key, %4$s(c.id) AS place, ' || CASE WHEN o.keep IS NULL THEN '$4 AS generation' ELSE 'w.generation' END || ')'
 								   ' INSERT INTO %2$s AS c (key, chunk, generation, members)'
 								   ' SELECT key, place >> $3, generation, @extschema@.roaring64_agg(place) FROM taken GROUP BY key, place >> $3, generation ORDER BY 1, 2'
 								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(@extschema@.|) excluded.members', VARIADIC o.names)
-					USING low, high, o.chunk_bits, generation, part, rest;
+					USING low, high, o.chunk_bits, o.generation, part, rest;
 				END IF;
 				reached := CASE WHEN rest IS NULL THEN high ELSE reached END;
-				done := CASE WHEN rest IS NULL THEN 0 ELSE done + room END;
 				part := rest;
 				room := least(room * 2, most);
 			EXCEPTION WHEN OTHERS THEN
@@ -581,9 +583,8 @@ BEGIN
 					RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(low, 100)), $1, sqlerrm;
 					reached := high;
 					part := NULL;
-					done := 0;
 				ELSE
-					EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s AND key BETWEEN $1 AND $2', source) INTO room USING low, high;
+					EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source) INTO room USING low, high;
 				END IF;
 			END;
 		END LOOP;

@@ -349,7 +349,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	distinct_ids bigint[];
+	sums record;
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_given(ids, amounts);
 	IF array_position(amounts, NULL) IS NOT NULL THEN
@@ -357,14 +357,15 @@ BEGIN
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM @extschema@.roaring64_numbers_lock(numbers, key);
-	distinct_ids := ARRAY(SELECT DISTINCT unnest(ids));
-	SELECT array_agg(id), array_agg(number) INTO ids, amounts
-	FROM (SELECT id, sum(amount)::bigint AS number
-		FROM (SELECT * FROM unnest(ids, amounts) AS given (id, amount)
-			UNION ALL
-			SELECT * FROM unnest(distinct_ids, @extschema@.roaring64_numbers_get(numbers, key, distinct_ids)) AS old (id, amount)) AS parts
-		GROUP BY id) AS sums;
-	PERFORM @extschema@.roaring64_numbers_set(numbers, key, coalesce(ids, '{}'), coalesce(amounts, '{}'));
+	EXECUTE format($sql$
+		SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(number), '{}') AS numbers
+		FROM (SELECT id, sum(amount)::bigint AS number
+			FROM (SELECT unnest($2) AS id, unnest($3) AS amount
+				UNION ALL
+				SELECT @extschema@.roaring64_elements(ids OPERATOR(@extschema@.&) $4), weight FROM %s WHERE key = $1) AS parts
+			GROUP BY id) AS sums
+		$sql$, numbers) INTO sums USING key, ids, amounts, ids::@extschema@.roaring64;
+	PERFORM @extschema@.roaring64_numbers_set(numbers, key, sums.ids, sums.numbers);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
 'adds to the number of each id, which is 0 if it has none';

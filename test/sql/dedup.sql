@@ -150,10 +150,12 @@ CALL roaring64_dedup_fold('seen');
 SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
 
 --
--- Half a million claims of one key a transaction; what a fold that stops in the
--- middle of a key leaves goes into the same generation, however full it is
+-- Half a million claims of one key a transaction.  What a fold that stops in the
+-- middle of a key leaves goes into the same generation, however full it is and
+-- whatever is loaded meanwhile: id 1 may be the latest of the claims
 --
-SELECT roaring64_dedup_create('large', keep => 550000);
+SELECT roaring64_dedup_create('large', keep => 50000);
+SELECT roaring64_dedup_load('large', 'k', int8range(-49990, 0)::roaring64);
 INSERT INTO large_claims SELECT 'k', i FROM generate_series(1, 1100000) AS i;
 CREATE TABLE wrote (xid xid8 PRIMARY KEY);
 CREATE FUNCTION note_transaction() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -166,8 +168,11 @@ CREATE TRIGGER note BEFORE INSERT ON large_chunks FOR EACH ROW EXECUTE FUNCTION 
 CALL roaring64_dedup_fold('large');
 SELECT (SELECT count(*) FROM wrote) AS transactions, generation, ids, oldest, (SELECT count(*) FROM large_claims) AS claims FROM large_windows;
 DROP TRIGGER note ON large_chunks;
+SELECT roaring64_dedup_load('large', 'k', int8range(-50010, -49990)::roaring64), roaring64_dedup_load('large', 'k', '{-60000}');
 CALL roaring64_dedup_fold('large');
 SELECT generation, ids, oldest, roaring64_dedup_count('large', 'k') FROM large_windows;
+SELECT roaring64_dedup_load('large', 'k', '{-60001}');
+SELECT generation, ids, oldest, roaring64_dedup_count('large', 'k'), roaring64_dedup_seen('large', 'k', 1) FROM large_windows;
 -- one that does not stop counts them all
 INSERT INTO large_claims SELECT 'l', i FROM generate_series(1, 600000) AS i;
 CALL roaring64_dedup_fold('large');
