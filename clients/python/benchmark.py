@@ -1,6 +1,6 @@
 """A million ids as a roaring64 and as a bigint[], out and in, by each driver.
 
-usage: PYTHONPATH=.:tests python benchmark.py
+usage: PYTHONPATH=.:tests python benchmark.py [driver of tests/drivers.py ...]
 
 PGHOST and so on name the server, which has to be on this Linux machine.  Prints Markdown.  Times
 are medians in milliseconds of processor time, of this process and of the server's, so that what
@@ -13,13 +13,14 @@ import asyncio
 import pathlib
 import random
 import statistics
+import sys
 import time
 
 from drivers import DRIVERS
 
 import roaring64
 
-RUNS = 9
+RUNS = 3
 
 
 def median(run, backend=None):
@@ -44,7 +45,8 @@ def main():
     loop = asyncio.new_event_loop()
     print("| driver | out: set | bigint[] | ratio | in: set | bigint[] | ratio | register |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, (kind, binary) in DRIVERS.items():
+    for name in sys.argv[1:] or DRIVERS:
+        kind, binary = DRIVERS[name]
         driver = kind(loop.run_until_complete, binary)
         ((pid,),) = driver.run("SELECT pg_backend_pid()")
         backend = pathlib.Path(f"/proc/{pid}/schedstat")
@@ -60,11 +62,10 @@ def main():
         ]
         cells = [out[0], out[1], out[1] / out[0], sent[0], sent[1], sent[1] / sent[0], register]
         print(f"| {name} |", " | ".join(f"{cell:.1f}" for cell in cells), "|", flush=True)
-        if name == "psycopg-binary":
-            size = driver.run(
-                "SELECT octet_length(roaring64_send(read)), octet_length(array_send(ids)), "
-                "length(read::text) , length(ids::text) FROM t"
-            )[0]
+        (size,) = driver.run(
+            "SELECT octet_length(roaring64_send(read)), octet_length(array_send(ids)), "
+            "length(read::text), length(ids::text) FROM t"
+        )
         driver.close()
     print(f"\nBytes: binary {size[0]} and {size[1]}, text {size[2]} and {size[3]}.")
     print(f"bitmap() of the list: {median(lambda: roaring64.bitmap(ids)):.1f} ms")
