@@ -135,15 +135,25 @@ extern r64_stats r64_get_stats(const r64_set *s);
 /*
  * toast_slices.c: the same questions to a set of which any part can be
  * fetched, but only some should be.  fetch returns size bytes from offset on,
- * which lie within the set and stay valid until the next fetch; it may fail by
- * leaving through the env.  This pays for sets of few buckets only, since the
- * walk over many costs more than fetching them all: see r64_source_buckets.
+ * which lie within the set and stay valid until the next fetch of the same
+ * kind of part; it may fail by leaving through the env.  This pays for sets of
+ * few buckets only, since the walk over many costs more than fetching them
+ * all: see r64_source_buckets.
  */
+typedef enum r64_part
+{
+	R64_PART_HEADER,			/* of the set or of a bucket */
+	R64_PART_DATA				/* of a container */
+} r64_part;
+
+#define R64_PARTS 2
+
 typedef struct r64_source
 {
 	const r64_env *env;
 	void	   *arg;			/* handed to fetch */
-	const uint8_t *(*fetch) (void *arg, size_t offset, size_t size);
+	const uint8_t *(*fetch) (void *arg, r64_part part, size_t offset,
+							 size_t size);
 	size_t		size;			/* of the set */
 } r64_source;
 
@@ -151,6 +161,9 @@ extern uint64_t r64_source_buckets(const r64_source *source);
 extern bool r64_source_contains(const r64_source *source, int64_t v);
 extern uint64_t r64_source_cardinality(const r64_source *source);
 extern bool r64_source_min(const r64_source *source, int64_t *v);
+extern bool r64_source_restrict(const r64_source *source, const r64_set *few,
+								size_t fetch_cost, size_t whole,
+								r64_buf *result, uint64_t *cardinality);
 
 /*
  * query.c, index.c: order statistics and iteration.  These work on an index of

@@ -3,38 +3,124 @@
  * toast_slices.c
  *	  Questions to a set that is fetched in parts.
  *
- * A bucket is read in up to three fetches: its cookie, the rest of its
- * header, and, if its last container is a run container, its number of runs,
- * to find the end of the bucket.  The data of a container is fetched only if
- * the answer is in it.
+ * A bucket is read in two fetches, its cookie and its header.  If there is
+ * another after it, and its last container is a run container, a third tells
+ * where the bucket ends.  The data of a container is fetched only if the
+ * answer is in it.
  *
  * src/engine/toast_slices.c
  *
  *-------------------------------------------------------------------------
  */
 #include "container.h"
-#include "format.h"
+#include "writer.h"
+
+/* At most this part of what the whole would cost is spent in vain. */
+#define WASTE	20
+
+#define MAX_HEADER	r64_bucket_header_size(65536, true)
 
 /*
  * A walk over the buckets.  The pointers of the bucket point into the fetched
- * header and are valid until the next fetch; data and end are not set.
+ * header and are valid until the walk moves on; data and end are not set.
  */
 typedef struct sliced_walk
 {
 	const r64_source *source;
 	uint64_t	left;			/* buckets after the current one */
-	size_t		next;			/* offset of the next one */
-	size_t		cookie;			/* offset of the current one's cookie */
+	bool		begun;			/* there is a current one */
+	size_t		cookie;			/* offset of its cookie */
 	size_t		header;			/* size of its header, from the cookie */
 	r64_bucket	b;
 } sliced_walk;
 
 static const uint8_t *
-fetch(const r64_source *source, size_t offset, size_t size)
+fetch(const r64_source *source, r64_part part, size_t offset, size_t size)
 {
 	if (offset > source->size || size > source->size - offset)
 		r64_corrupt(source->env, "bucket past the end");
-	return source->fetch(source->arg, offset, size);
+	return source->fetch(source->arg, part, offset, size);
+}
+
+/* Returns where in the set container i begins, and what its header says. */
+static size_t
+locate_container(const sliced_walk *w, uint32_t i, r64_container *c,
+				 size_t *size)
+{
+	size_t		offset = w->header;
+	uint32_t	from = 0;
+
+	if (w->b.offsets != NULL)
+	{
+		from = i;
+		offset = r64_load32(w->b.offsets + 4 * (size_t) i);
+		if (offset < w->header)
+			r64_corrupt(w->source->env, "container offset outside its bucket");
+	}
+	/* without offsets, add up the sizes of the containers before it */
+	for (;; from++)
+	{
+		c->key = r64_bucket_key(&w->b, from);
+		c->card = r64_bucket_card(&w->b, from);
+		c->nruns = 0;
+		if (r64_bucket_is_run(&w->b, from))
+		{
+			c->type = R64_RUN;
+			c->nruns = r64_load16(fetch(w->source, R64_PART_DATA,
+										w->cookie + offset, 2));
+			if (c->nruns == 0)
+				r64_corrupt(w->source->env, "run container without runs");
+			*size = 2 + 4 * (size_t) c->nruns;
+		}
+		else
+		{
+			c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
+			*size = r64_container_size(c);
+		}
+		if (from == i)
+			return w->cookie + offset;
+		offset += *size;
+	}
+}
+
+/*
+ * Moves to the next bucket, of which only the beginning is fetched yet; false
+ * at the end.  The header of the current one must have been fetched.
+ */
+static bool
+next_cookie(sliced_walk *w)
+{
+	const uint8_t *p;
+	uint32_t	cookie;
+	size_t		start = R64_HEADER_SIZE;
+
+	if (w->left == 0)
+		return false;
+	w->left--;
+	w->source->env->poll(w->source->env->arg);
+	if (w->begun)
+	{
+		r64_container last;
+		size_t		size;
+
+		start = locate_container(w, w->b.n - 1, &last, &size);
+		start += size;
+	}
+	w->begun = true;
+	p = fetch(w->source, R64_PART_HEADER, start, R64_MIN_BUCKET);
+	w->b.high = r64_load32(p);
+	w->cookie = start + 4;
+	cookie = r64_load32(p + 4);
+	if (cookie == R64_COOKIE_NO_RUN)
+		w->b.n = r64_load32(p + 8);
+	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
+		w->b.n = (cookie >> 16) + 1;
+	else
+		r64_corrupt(w->source->env, "unknown cookie");
+	if (w->b.n - 1 > UINT16_MAX)
+		r64_corrupt(w->source->env, "impossible number of containers");
+	w->header = r64_bucket_header_size(w->b.n, cookie != R64_COOKIE_NO_RUN);
+	return true;
 }
 
 /* Fetches the header of the current bucket, and reads it. */
@@ -42,7 +128,7 @@ static void
 fetch_header(sliced_walk *w)
 {
 	r64_bucket *b = &w->b;
-	const uint8_t *p = fetch(w->source, w->cookie, w->header);
+	const uint8_t *p = fetch(w->source, R64_PART_HEADER, w->cookie, w->header);
 
 	b->cookie = p;
 	b->data = b->end = NULL;
@@ -61,73 +147,13 @@ fetch_header(sliced_walk *w)
 	}
 }
 
-/* Returns where in the set container i begins, and what its header says. */
-static size_t
-locate_container(sliced_walk *w, uint32_t i, r64_container *c, size_t *size)
-{
-	size_t		offset = w->header;
-	uint32_t	from = i;
-
-	fetch_header(w);
-	if (w->b.offsets != NULL)
-		offset = r64_load32(w->b.offsets + 4 * (size_t) i);
-	else
-		from = 0;
-	/* without offsets, add up the sizes of the containers before it */
-	for (;; from++)
-	{
-		c->key = r64_bucket_key(&w->b, from);
-		c->card = r64_bucket_card(&w->b, from);
-		c->nruns = 0;
-		if (r64_bucket_is_run(&w->b, from))
-		{
-			c->type = R64_RUN;
-			c->nruns = r64_load16(fetch(w->source, w->cookie + offset, 2));
-			if (c->nruns == 0)
-				r64_corrupt(w->source->env, "run container without runs");
-			*size = 2 + 4 * (size_t) c->nruns;
-			fetch_header(w);
-		}
-		else
-		{
-			c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
-			*size = c->type == R64_ARRAY ? 2 * (size_t) c->card :
-				R64_BITSET_BYTES;
-		}
-		if (from == i)
-			return w->cookie + offset;
-		offset += *size;
-	}
-}
-
 /* Moves to the next bucket; false at the end. */
 static bool
 next_bucket(sliced_walk *w)
 {
-	const uint8_t *p;
-	uint32_t	cookie;
-	r64_container last;
-	size_t		size;
-
-	if (w->left == 0)
+	if (!next_cookie(w))
 		return false;
-	w->left--;
-	w->source->env->poll(w->source->env->arg);
-	p = fetch(w->source, w->next, R64_MIN_BUCKET);
-	w->b.high = r64_load32(p);
-	w->cookie = w->next + 4;
-	cookie = r64_load32(p + 4);
-	if (cookie == R64_COOKIE_NO_RUN)
-		w->b.n = r64_load32(p + 8);
-	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
-		w->b.n = (cookie >> 16) + 1;
-	else
-		r64_corrupt(w->source->env, "unknown cookie");
-	if (w->b.n - 1 > UINT16_MAX)
-		r64_corrupt(w->source->env, "impossible number of containers");
-	w->header = r64_bucket_header_size(w->b.n, cookie != R64_COOKIE_NO_RUN);
-	w->next = locate_container(w, w->b.n - 1, &last, &size);
-	w->next += size;
+	fetch_header(w);
 	return true;
 }
 
@@ -136,17 +162,17 @@ start(sliced_walk *w, const r64_source *source)
 {
 	w->source = source;
 	w->left = r64_source_buckets(source);
-	w->next = R64_HEADER_SIZE;
+	w->begun = false;
 }
 
 /* Fetches container i of the current bucket. */
 static void
-fetch_container(sliced_walk *w, uint32_t i, r64_container *c)
+fetch_container(const sliced_walk *w, uint32_t i, r64_container *c)
 {
 	size_t		size;
 	size_t		offset = locate_container(w, i, c, &size);
 
-	c->data = fetch(w->source, offset, size);
+	c->data = fetch(w->source, R64_PART_DATA, offset, size);
 	if (c->type == R64_RUN)
 		c->data += 2;
 }
@@ -155,7 +181,7 @@ fetch_container(sliced_walk *w, uint32_t i, r64_container *c)
 uint64_t
 r64_source_buckets(const r64_source *source)
 {
-	return r64_load64(fetch(source, 0, R64_HEADER_SIZE));
+	return r64_load64(fetch(source, R64_PART_HEADER, 0, R64_HEADER_SIZE));
 }
 
 /* Whether v is an element. */
@@ -210,10 +236,115 @@ r64_source_min(const r64_source *source, int64_t *v)
 		if (!next_bucket(&w))
 		{
 			w = first;
+			fetch_header(&w);
 			break;
 		}
 	fetch_container(&w, 0, &c);
 	*v = (int64_t) ((uint64_t) w.b.high << 32 | (uint32_t) c.key << 16 |
 					r64_container_min(&c));
+	return true;
+}
+
+/* Returns how many containers a set has, if they are not more than enough. */
+static uint64_t
+count_containers(const r64_set *s, uint64_t enough)
+{
+	uint64_t	n = 0;
+	r64_walk	w;
+
+	for (r64_walk_start(&w, s); w.live && n <= enough; r64_walk_next(&w))
+		n += w.b.n;
+	return n;
+}
+
+/* Appends the containers of the current bucket whose keys are in wanted. */
+static void
+copy_wanted(r64_writer *out, const sliced_walk *w, const r64_bucket *wanted)
+{
+	uint32_t	i = 0;
+	r64_container c;
+
+	r64_writer_begin(out, wanted->high, wanted->n, w->b.run_flags != NULL);
+	for (uint32_t j = 0; j < wanted->n; j++)
+	{
+		uint16_t	key = r64_bucket_key(wanted, j);
+
+		r64_poll_every(out->env, j, 15);
+		i = r64_bucket_seek(&w->b, i, key);
+		if (i == w->b.n)
+			break;
+		if (r64_bucket_key(&w->b, i) != key)
+			continue;
+		fetch_container(w, i, &c);
+		r64_writer_container(out, &c);
+	}
+	r64_writer_end(out);
+}
+
+/*
+ * Makes the set of those containers of the source that have the place of a
+ * container of few: what an operation needs whose result lies within few.  If
+ * cardinality is not NULL, it becomes that of the source.
+ *
+ * Costs are in bytes.  A fetch costs fetch_cost and the bytes that it fetches,
+ * and all of the set costs whole.  Returns false, and no set, if the parts
+ * could cost more than that; about a twentieth of it at most has been spent
+ * then.  So what lies ahead is taken for as large as it can be: a container of
+ * few is the place of the largest, and the header of a bucket that has not been
+ * reached is the largest.  The walk begins within that twentieth, and goes
+ * beyond it when what lies ahead is sure to cost no more than the whole.
+ */
+bool
+r64_source_restrict(const r64_source *source, const r64_set *few,
+					size_t fetch_cost, size_t whole, r64_buf *result,
+					uint64_t *cardinality)
+{
+	const r64_env *env = source->env;
+	uint64_t	each = (uint64_t) fetch_cost + R64_BITSET_BYTES;
+	uint64_t	walk = 3 * (uint64_t) fetch_cost;	/* to a bucket's end */
+	uint64_t	wanted = count_containers(few, whole / each);
+	uint64_t	spent = fetch_cost; /* on the number of buckets */
+	uint64_t	sum = 0;
+	sliced_walk w;
+	r64_walk	x;
+	r64_writer	out;
+
+	if (wanted * each > whole || fetch_cost > whole / WASTE)
+		return false;
+	r64_writer_init(&out, env, (size_t) wanted * R64_BITSET_BYTES);
+	start(&w, source);
+	r64_walk_start(&x, few);
+	while ((x.live || cardinality != NULL) && next_cookie(&w))
+	{
+		uint64_t	here = 0;	/* for the containers in this bucket */
+		uint64_t	ahead;		/* for the buckets after it */
+
+		for (; x.live && x.b.high < w.b.high; r64_walk_next(&x))
+			wanted -= x.b.n;
+		if (x.live && x.b.high == w.b.high)
+			here = x.b.n * each;
+		ahead = here == wanted * each && cardinality == NULL ? 0 :
+			w.left * (walk + MAX_HEADER);
+		spent += walk + w.header;
+		if (spent + here > whole / WASTE &&
+			spent + wanted * each + ahead > whole)
+		{
+			env->release(env->arg, r64_writer_finish(&out).base);
+			return false;
+		}
+		fetch_header(&w);
+		if (cardinality != NULL)
+			sum += r64_bucket_cards(&w.b, 0, w.b.n);
+		if (here > 0)
+		{
+			copy_wanted(&out, &w, &x.b);
+			wanted -= x.b.n;
+			spent += here;
+			r64_walk_next(&x);
+		}
+	}
+	*result = r64_writer_finish(&out);
+	if (cardinality != NULL)
+		*cardinality = sum;
 	return true;
 }

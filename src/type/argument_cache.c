@@ -54,6 +54,15 @@
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
+/* What fetching a part costs beside its own rows, as so many bytes of rows. */
+#define FETCH_COST	((size_t) 16 * TOAST_MAX_CHUNK_SIZE)
+
+/*
+ * Parts of what the plan will probably hand over again, to be fetched whole,
+ * may cost this part of the whole.
+ */
+#define AGAIN_PART	8
+
 /*
  * The bytes of a value are compared if it is at most this long, so that it
  * fits into a processor's cache, and if it is compressed or has at least this
@@ -284,38 +293,38 @@ remember(KeptArgument *arg, struct varlena *value)
 }
 
 /*
- * Fetches two TOAST rows even if one would do, or none if the last part has
- * the bytes.  So a header of up to 400 containers is fetched once.
+ * Fetches two TOAST rows even if one would do, or none if the last part of the
+ * kind has the bytes.  So a header of up to 400 containers is fetched once.
  */
 static const uint8_t *
-fetch_part(void *arg, size_t offset, size_t size)
+fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 {
 	ToastSource *source = arg;
+	ToastPart  *part = &source->part[kind];
 	size_t		left = source->source.size - offset;
 
-	if (source->part != NULL)
+	if (part->bytes != NULL)
 	{
-		if (offset >= source->offset &&
-			offset + size <= source->offset + source->size)
-			return (uint8_t *) VARDATA_ANY(source->part) +
-				(offset - source->offset);
-		pfree(source->part);
+		if (offset >= part->offset &&
+			offset + size <= part->offset + part->size)
+			return (uint8_t *) VARDATA_ANY(part->bytes) +
+				(offset - part->offset);
+		pfree(part->bytes);
 	}
-	source->offset = offset;
-	source->size = Min(Max(size, MIN_PART), left);
-	source->part = detoast_attr_slice(source->pointer, (int32) offset,
-									  (int32) source->size);
-	return (uint8_t *) VARDATA_ANY(source->part);
+	part->offset = offset;
+	part->size = Min(Max(size, MIN_PART), left);
+	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
+									 (int32) part->size);
+	return (uint8_t *) VARDATA_ANY(part->bytes);
 }
 
 /*
- * Whether a value is better read in parts: one that is stored out of line,
- * uncompressed, large, and of few buckets.  Fills *source if so.
+ * Fills *source if parts of a value can be fetched: if it is stored out of
+ * line, uncompressed, and not too small for that.
  */
-bool
-roaring64_toast_source(Datum datum, ToastSource *source)
+static bool
+open_source(struct varlena *value, ToastSource *source)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
@@ -330,7 +339,18 @@ roaring64_toast_source(Datum datum, ToastSource *source)
 	source->source.fetch = fetch_part;
 	source->source.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
 	source->pointer = value;
-	return r64_source_buckets(&source->source) <=
+	return true;
+}
+
+/*
+ * Whether a value is better read in parts: one that is large and of few
+ * buckets.  Fills *source if so.
+ */
+bool
+roaring64_toast_source(Datum datum, ToastSource *source)
+{
+	return open_source((struct varlena *) DatumGetPointer(datum), source) &&
+		r64_source_buckets(&source->source) <=
 		source->source.size / SLICE_MIN_BUCKET_SIZE;
 }
 
@@ -387,4 +407,51 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 	if (!arg->kept)
 		keep(arg, value, fcinfo->flinfo->fn_mcxt);
 	return &arg->set;
+}
+
+/*
+ * Returns an argument as a set from which elements may be missing, but none
+ * that has the place of a container of few.  A large value that is stored
+ * uncompressed, and seen for the first time, is fetched no further than that
+ * takes, if that is cheaper.  *cardinality becomes the number of elements of
+ * the argument, unless it is NULL.
+ */
+r64_set *
+roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
+						const r64_set *few, uint64 *cardinality,
+						r64_set *local)
+{
+	struct varlena *value =
+		(struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argno));
+	r64_set    *set;
+
+	if (fcinfo->flinfo != NULL && VARATT_IS_EXTERNAL_ONDISK(value))
+	{
+		KeptArgument *arg = &get_call_site(fcinfo->flinfo)->arg[argno];
+		ToastSource source;
+		r64_buf		within;
+
+		if (!is_same(arg, value) && open_source(value, &source) &&
+			r64_source_restrict(&source.source, few, FETCH_COST,
+								source.source.size /
+								(arg->from_plan ? AGAIN_PART : 1),
+								&within, cardinality))
+		{
+			remember(arg, value);
+			*local = r64_open_buf(&roaring64_env, within);
+			return local;
+		}
+	}
+	set = roaring64_getarg(fcinfo, argno, local);
+	if (cardinality != NULL)
+		*cardinality = r64_cardinality(set);
+	return set;
+}
+
+/* Which of the first two arguments takes more bytes, uncompressed: 0 or 1. */
+int
+roaring64_larger_argument(FunctionCallInfo fcinfo)
+{
+	return toast_raw_datum_size(PG_GETARG_DATUM(0)) >
+		toast_raw_datum_size(PG_GETARG_DATUM(1)) ? 0 : 1;
 }

@@ -75,8 +75,8 @@ PG_FUNCTION_INFO_V1(roaring64_contains);
 Datum
 roaring64_contains(PG_FUNCTION_ARGS)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
 	r64_set    *b = PG_GETARG_ROARING64(1);
+	r64_set    *a = PG_GETARG_ROARING64_WITHIN(0, b);
 
 	PG_RETURN_BOOL(r64_is_subset(b, a));
 }
@@ -119,7 +119,7 @@ Datum
 roaring64_contained(PG_FUNCTION_ARGS)
 {
 	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	r64_set    *b = PG_GETARG_ROARING64_WITHIN(1, a);
 
 	PG_RETURN_BOOL(r64_is_subset(a, b));
 }
@@ -161,8 +161,9 @@ PG_FUNCTION_INFO_V1(roaring64_overlaps);
 Datum
 roaring64_overlaps(PG_FUNCTION_ARGS)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	int			n = roaring64_larger_argument(fcinfo);
+	r64_set    *a = PG_GETARG_ROARING64(1 - n);
+	r64_set    *b = PG_GETARG_ROARING64_WITHIN(n, a);
 
 	PG_RETURN_BOOL(r64_overlaps(a, b));
 }

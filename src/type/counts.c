@@ -33,13 +33,18 @@ typedef struct Overlap
 static Overlap
 get_overlap(FunctionCallInfo fcinfo)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	int			n = roaring64_larger_argument(fcinfo);
+	r64_set    *few = PG_GETARG_ROARING64(1 - n);
+	uint64		size[2];
+	r64_set		local;
+	r64_set    *within = roaring64_getarg_within(fcinfo, n, few, &size[n],
+												 &local);
 	Overlap		o;
 
-	o.left = (int64) r64_cardinality(a);
-	o.right = (int64) r64_cardinality(b);
-	o.both = (int64) r64_and_cardinality(a, b);
+	size[1 - n] = r64_cardinality(few);
+	o.left = (int64) size[0];
+	o.right = (int64) size[1];
+	o.both = (int64) r64_and_cardinality(few, within);
 	return o;
 }
 
@@ -89,8 +94,9 @@ PG_FUNCTION_INFO_V1(roaring64_and_cardinality);
 Datum
 roaring64_and_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	int			n = roaring64_larger_argument(fcinfo);
+	r64_set    *a = PG_GETARG_ROARING64(1 - n);
+	r64_set    *b = PG_GETARG_ROARING64_WITHIN(n, a);
 
 	PG_RETURN_INT64((int64) r64_and_cardinality(a, b));
 }
@@ -129,11 +135,17 @@ PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality);
 Datum
 roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	int			n = roaring64_larger_argument(fcinfo);
+	r64_set    *few = PG_GETARG_ROARING64(1 - n);
+	uint64		size;
+	r64_set		local;
+	r64_set    *within = roaring64_getarg_within(fcinfo, n, few,
+												 n == 0 ? &size : NULL,
+												 &local);
 
-	PG_RETURN_INT64((int64) (r64_cardinality(a) -
-							 r64_and_cardinality(a, b)));
+	if (n == 1)
+		size = r64_cardinality(few);
+	PG_RETURN_INT64((int64) (size - r64_and_cardinality(few, within)));
 }
 
 /*

@@ -18,8 +18,10 @@
 static Datum
 combine(FunctionCallInfo fcinfo, r64_op op)
 {
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64(1);
+	int			n = op == R64_AND ? roaring64_larger_argument(fcinfo) : 1;
+	r64_set    *a = PG_GETARG_ROARING64(1 - n);
+	r64_set    *b = op == R64_AND || op == R64_ANDNOT ?
+		PG_GETARG_ROARING64_WITHIN(n, a) : PG_GETARG_ROARING64(n);
 
 	return roaring64_datum(r64_combine(op, a, b));
 }

@@ -61,14 +61,20 @@ DatumGetRoaring64(Datum value)
 	return roaring64_view(PG_DETOAST_DATUM_PACKED(value));
 }
 
+/* Part of a TOAST value: size bytes from offset on. */
+typedef struct ToastPart
+{
+	struct varlena *bytes;		/* NULL if none was fetched */
+	size_t		offset;
+	size_t		size;
+} ToastPart;
+
 /* A value that is read in parts. */
 typedef struct ToastSource
 {
 	r64_source	source;
 	struct varlena *pointer;	/* to the TOAST value */
-	struct varlena *part;		/* fetched last: size bytes from offset on */
-	size_t		offset;
-	size_t		size;
+	ToastPart	part[R64_PARTS];	/* the last of each kind */
 } ToastSource;
 
 /* argument_cache.c */
@@ -78,9 +84,18 @@ extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
 extern bool roaring64_toast_source(Datum datum, ToastSource *source);
 extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
 									ToastSource *source);
+extern r64_set *roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
+										const r64_set *few,
+										uint64 *cardinality, r64_set *local);
+extern int	roaring64_larger_argument(FunctionCallInfo fcinfo);
 
 /* The set is valid until the calling block is left. */
 #define PG_GETARG_ROARING64(n)	roaring64_getarg(fcinfo, n, &(r64_set) {0})
+
+/* The same; elements outside of the containers of few may be missing. */
+#define PG_GETARG_ROARING64_WITHIN(n, few) \
+	roaring64_getarg_within(fcinfo, n, few, NULL, &(r64_set) {0})
+
 #define PG_RETURN_ROARING64(b)	return roaring64_datum(b)
 
 /* engine_env.c */

@@ -43,7 +43,22 @@ INSERT INTO large
 	SELECT 'large', 'cut at ' || n, pg_temp.raw(substr(b, 1, n))
 	FROM (SELECT roaring64_agg(i * 2)::bytea FROM generate_series(0::bigint, 300000) AS i) AS t(b),
 		unnest(ARRAY[60000, 65000, 70000, length(b) - 1]) AS n;
-SELECT count(*) > 300 AS small, (SELECT count(*) > 300 FROM large) AS large FROM damaged;
+-- Larger, so that parts are fetched for a small set: of 90 bitsets, what comes first,
+-- the places of the middle one and of the last in the header, and cut in each.
+INSERT INTO large
+	SELECT 'larger', 'byte ' || n || ' xor ' || x, pg_temp.raw(set_byte(b, n, get_byte(b, n) # x))
+	FROM (SELECT roaring64_or_agg(roaring64_shift(s, i * 655360))::bytea
+		  FROM (SELECT roaring64_agg(i * 2) FROM generate_series(0::bigint, 300000) AS i) AS t (s),
+			generate_series(0, 8) AS i) AS t(b),
+		generate_series(0, 739) AS n, unnest(ARRAY[1, 128]) AS x
+	WHERE n < 24 OR (n - 20) % 360 / 4 IN (45, 89);
+INSERT INTO large
+	SELECT 'larger', 'cut at ' || n, pg_temp.raw(substr(value::bytea, 1, n))
+	FROM (SELECT roaring64_or_agg(roaring64_shift(s, i * 655360))
+		  FROM (SELECT roaring64_agg(i * 2) FROM generate_series(0::bigint, 300000) AS i) AS t (s),
+			generate_series(0, 8) AS i) AS t(value),
+		unnest(ARRAY[650000, 700000, 735000]) AS n;
+SELECT count(*) > 300 AS small, (SELECT count(*) > 400 FROM large) AS large FROM damaged;
 
 -- What comes of an expression; whatever it does to tables is undone.
 CREATE FUNCTION pg_temp.outcome(expression text, bad roaring64) RETURNS text
@@ -141,7 +156,9 @@ INSERT INTO uses
 	FROM unnest(ARRAY['value @> 4::bigint', 'value @> 599999::bigint', '4::bigint <@ value', 'roaring64_cardinality(value)',
 		'roaring64_min(value)', 'roaring64_max(value)', 'roaring64_is_empty(value)', 'roaring64_rank(value, 500)',
 		'roaring64_first(value, 3)', 'roaring64_last(value, 3)', 'value | 5::bigint',
-		'roaring64_stats(value)']) AS u (e);
+		'roaring64_stats(value)', 'value & %L', '%L - value', 'value && %L', '%L <@ value', 'value @> %L',
+		'roaring64_and_cardinality(value, %L)', 'roaring64_andnot_cardinality(value, %L)', 'roaring64_or_cardinality(%L, value)']) AS u (e);
+UPDATE uses SET expression = format(expression, '{4,2949124,5832708}') WHERE kind = 'column' AND expression LIKE '%\%L%';
 
 -- a scan that is not wanted counts as so dear that all of it would be compiled
 SET enable_seqscan = off;

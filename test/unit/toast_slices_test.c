@@ -3,9 +3,10 @@
  * toast_slices_test.c
  *	  Sets that are fetched in parts: the answers, and what is fetched.
  *
- * Every fetch hands out a block of exactly its size, and the block before it
- * is overwritten, so that neither reading past a fetch nor reading an old one
- * goes unseen.  Damaged bytes must end in an answer or in R64_CORRUPT.
+ * Every fetch hands out a block of exactly its size, and the block before it of
+ * the same kind is overwritten, so that neither reading past a fetch nor
+ * reading an old one goes unseen.  Damaged bytes must end in an answer or in
+ * R64_CORRUPT.
  *
  * test/unit/toast_slices_test.c
  *
@@ -22,26 +23,29 @@
 #define DEFAULT_CASES	5000
 #define PROBES			10
 
-/* The set that is elsewhere, and the part that was fetched last. */
+/* The set that is elsewhere, and the parts that were fetched last. */
 static const uint8_t *bytes;
 static size_t size;
-static uint8_t *part;
-static size_t part_size;
+static uint8_t *part[R64_PARTS];
+static size_t part_size[R64_PARTS];
 static size_t fetched;			/* bytes in all */
+static size_t fetches;
 
 static const uint8_t *
-fetch(void *arg, size_t offset, size_t n)
+fetch(void *arg, r64_part kind, size_t offset, size_t n)
 {
 	(void) arg;
 	if (!CHECK(offset <= size && n <= size - offset))
 		abort();
-	if (part != NULL)
-		memset(part, 0xA5, part_size);
-	part = unit_alloc(n);
-	part_size = n;
-	memcpy(part, bytes + offset, n);
+	if (part[kind] != NULL)
+		memset(part[kind], 0xA5, part_size[kind]);
+	part[kind] = unit_alloc(n);
+	part_size[kind] = n;
+	memcpy(part[kind], bytes + offset, n);
 	fetched += n;
-	return part;
+	/* a number of runs is fetched with some of the runs */
+	fetches += kind == R64_PART_HEADER || n > 2;
+	return part[kind];
 }
 
 static r64_source
@@ -51,8 +55,8 @@ open_source(const uint8_t *b, size_t n)
 
 	bytes = b;
 	size = n;
-	part = NULL;
-	fetched = 0;
+	memset(part, 0, sizeof(part));
+	fetched = fetches = 0;
 	return source;
 }
 
@@ -84,7 +88,10 @@ test_thrift(void)
 {
 	range_list	list = {0};
 	model		m;
+	model		few;
 	r64_set		s;
+	r64_set		f;
+	r64_buf		buf;
 	r64_source	source;
 
 	for (int64_t k = 0; k < 30; k++)
@@ -98,15 +105,135 @@ test_thrift(void)
 	CHECK(!r64_source_contains(&source, 17 * 65536 + 14));
 	CHECK_U64(r64_source_cardinality(&source), 30 * 5000);
 	CHECK(fetched < 2 * 8192 + 3000);
+
+	/* the same for a set of one element */
+	few = model_range(7 * 65536 + 13, 7 * 65536 + 13);
+	f = model_open(&few);
+	source = open_source(s.bytes, s.size);
+	CHECK(r64_source_restrict(&source, &f, 100, s.size, &buf, NULL));
+	CHECK(fetched < 8192 + 1000);
+}
+
+/*
+ * What a restriction keeps is the same set as the source, as far as the
+ * containers of the other set go, and nothing beyond them.
+ */
+static void
+check_restricted(const model *whole, const model *few, r64_set *kept)
+{
+	r64_set		w = model_open(whole);
+	r64_set		f = model_open(few);
+	int64_t		v;
+
+	for (int i = 0; i < 2; i++)
+	{
+		r64_op		op = i == 0 ? R64_AND : R64_ANDNOT;
+		model		want = model_combine(op, few, whole);
+		r64_set		s = model_open(&want);
+		r64_set		made;
+
+		made = r64_open_buf(&unit_env, r64_combine(op, &f, kept));
+		CHECK(r64_equal(&made, &s));
+	}
+	CHECK_U64(r64_and_cardinality(kept, &f), r64_and_cardinality(&w, &f));
+	CHECK(r64_overlaps(kept, &f) == r64_overlaps(&w, &f));
+	CHECK(r64_is_subset(&f, kept) == r64_is_subset(&f, &w));
+	CHECK(r64_is_subset(kept, &w));
+	for (int64_t at = INT64_MIN; r64_next(kept, at, &v);)
+	{
+		int64_t		place = v & ~INT64_C(0xFFFF);
+
+		CHECK(r64_next(&f, place, &at) && at <= (place | 0xFFFF));
+		if (place == (INT64_MAX & ~INT64_C(0xFFFF)))
+			break;
+		at = place + 0x10000;
+	}
+}
+
+static void
+test_restriction(void)
+{
+	universe	u;
+	model		whole;
+	model		few;
+	r64_set		s;
+	r64_set		f;
+	r64_set		kept;
+	r64_source	source;
+	r64_buf		buf;
+	uint64_t	cardinality = 0;
+	bool		counted = unit_one_in(2);
+
+	shape_pair(unit_one_in(8) ? SHAPE_MEDIUM : SHAPE_SMALL, &u, &whole, &few);
+	s = model_open(&whole);
+	f = model_open(&few);
+	source = open_source(s.bytes, s.size);
+	if (!CHECK(r64_source_restrict(&source, &f, 1, SIZE_MAX, &buf,
+								   counted ? &cardinality : NULL)))
+		return;
+	if (counted)
+		CHECK_U64(cardinality, model_cardinality(&whole));
+	kept = r64_open_buf(&unit_env, buf);
+	check_restricted(&whole, &few, &kept);
+}
+
+/*
+ * A restriction never costs more than the whole, nor more than a twentieth of
+ * it, and the beginnings of two buckets, if it gives up.
+ */
+static void
+test_restriction_cost(void)
+{
+	universe	u;
+	model		whole;
+	model		few;
+	r64_set		s;
+	r64_set		f;
+	r64_source	source;
+	r64_buf		buf;
+	uint64_t	cardinality;
+	size_t		cost = unit_below(2000) + 1;
+	size_t		most;
+	size_t		spent;
+	bool		made;
+
+	shape_pair(SHAPE_MEDIUM, &u, &whole, &few);
+	s = model_open(&whole);
+	f = model_open(&few);
+	most = s.size + unit_below(1000000);
+	source = open_source(s.bytes, s.size);
+	made = r64_source_restrict(&source, &f, cost, most, &buf,
+							   unit_one_in(2) ? &cardinality : NULL);
+	spent = fetches * cost + fetched;
+	CHECK(spent <= (made ? most : most / 20 + 2 * (cost + 12)));
 }
 
 static int64_t probe;
+
+/* Restricts the source to an element, and asks what is left. */
+static void
+ask_restricted(const r64_source *source, int64_t v)
+{
+	uint8_t		one[R64_SINGLETON_SIZE];
+	r64_set		few = r64_singleton(&unit_env, v, one);
+	r64_set		kept;
+	r64_buf		buf;
+	uint64_t	cardinality;
+
+	CHECK(r64_source_restrict(source, &few, 1, SIZE_MAX, &buf,
+							  v & 1 ? &cardinality : NULL));
+	kept = r64_open_buf(&unit_env, buf);
+	(void) r64_is_subset(&few, &kept);
+	(void) r64_combine(R64_AND, &few, &kept);
+}
 
 static void
 ask(void *arg)
 {
 	r64_source *source = arg;
 	int64_t		least;
+
+	ask_restricted(source, probe);
 
 	(void) r64_source_cardinality(source);
 	(void) r64_source_min(source, &least);
@@ -131,10 +258,14 @@ run_case(void *number)
 {
 	uint64_t	i = *(uint64_t *) number;
 
-	if (i % 2 == 0)
-		test_answers();
-	else
+	if (i % 2 == 1)
 		test_damaged(i);
+	else if (i % 4 == 0)
+		test_answers();
+	else if (i % 8 == 2)
+		test_restriction();
+	else
+		test_restriction_cost();
 }
 
 static void
