@@ -150,9 +150,9 @@ read_end(InputState *in)
 }
 
 static const char *const hint_unclosed =
-	"Close the set with \"}\".";
+"Close the set with \"}\".";
 static const char *const hint_range =
-	"A set lists its elements.  For a range write int8range(1, 6), whose end is not in it.";
+"A set lists its elements.  For a range write int8range(1, 6), whose end is not in it.";
 
 /*
  * What to do where an element of a list ended and neither a comma nor the brace
