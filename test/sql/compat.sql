@@ -123,7 +123,7 @@ SELECT a.name, count(*), count(DISTINCT a.answer) > 5 AS varied,
 FROM cases, answers(i, bits) AS a JOIN expected(i, bits) AS x USING (name)
 GROUP BY a.name ORDER BY a.name;
 -- unions with ranges: what is added has the range's elements, and those only
-SELECT count(*), count(*) FILTER (WHERE bits = 64) AS of_64,
+SELECT count(*) > 80 AS enough, count(*) FILTER (WHERE bits = 64) > 30 AS of_64,
 	bool_and(CASE bits WHEN 32 THEN rb_fill(s, m, m + 1000) - s = rb_flip(s, m, m + 1000) - s AND rb_range_cardinality(rb_fill(s, m, m + 1000), m, m + 1000) = least(1000, 4294967296 - m)
 		AND rb_clear(rb_fill(s, m, m + 1000), m, m + 1000) = rb_clear(s, m, m + 1000)
 	ELSE rb64_fill(s, m, m + 1000) - s = rb64_flip(s, m, m + 1000) - s AND rb64_range_cardinality(rb64_fill(s, m, m + 1000), m, m + 1000) = 1000

@@ -190,7 +190,7 @@ WITH i AS (INSERT INTO orders VALUES (9, 99, 'open') RETURNING *), u AS (UPDATE 
 DELETE FROM orders WHERE who = 9 AND id = 6;
 SELECT * FROM differ('order_sets', :'order_sets', :'orders_query');
 -- rows that repeat, moved within one statement
-CREATE TABLE repeated (k int, id int, n int);
+CREATE TABLE repeated (k int NOT NULL, id int, n int);
 CREATE INDEX ON repeated (k, id);
 INSERT INTO repeated SELECT i % 3, i % 10, i FROM generate_series(1, 90) i;
 CALL roaring64_rollup('repeated', 'repeated_sets', '{k}', 'id', '{"ids": true}');
