@@ -20,6 +20,9 @@
 
 #define MAX_HEADER	r64_bucket_header_size(65536, true)
 
+/* Numbers of runs that are read to find a container without offsets. */
+#define RUN_COUNTS	(2 * (R64_NO_OFFSET_LIMIT - 1))
+
 /*
  * A walk over the buckets.  The pointers of the bucket point into the fetched
  * header and are valid until the walk moves on; data and end are not set.
@@ -300,10 +303,11 @@ r64_source_restrict(const r64_source *source, const r64_set *few,
 					uint64_t *cardinality)
 {
 	const r64_env *env = source->env;
-	uint64_t	each = (uint64_t) fetch_cost + R64_BITSET_BYTES;
-	uint64_t	walk = 3 * (uint64_t) fetch_cost;	/* to a bucket's end */
+	uint64_t	each = (uint64_t) fetch_cost + RUN_COUNTS + R64_BITSET_BYTES;
+	uint64_t	walk = 3 * (uint64_t) fetch_cost + RUN_COUNTS +
+		R64_MIN_BUCKET;			/* to a bucket's end, without its header */
 	uint64_t	wanted = count_containers(few, whole / each);
-	uint64_t	spent = fetch_cost; /* on the number of buckets */
+	uint64_t	spent = (uint64_t) fetch_cost + R64_HEADER_SIZE;
 	uint64_t	sum = 0;
 	sliced_walk w;
 	r64_walk	x;
