@@ -192,7 +192,7 @@ test_restriction_cost(void)
 	r64_source	source;
 	r64_buf		buf;
 	uint64_t	cardinality;
-	size_t		cost = unit_below(unit_one_in(2) ? 2000 : 20) + 1;
+	size_t		cost = unit_below(2000) + 1;
 	size_t		most;
 	size_t		spent;
 	bool		made;
