@@ -155,7 +155,16 @@ BEGIN
 END $$;
 SELECT count(*) > 1000 AS keys, max(code) = count(*) AS dense, count(*) = (SELECT count(*) FROM random NATURAL JOIN given) AS same FROM given;
 
-SELECT roaring64_dict_drop(name) FROM unnest('{users,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
+-- a batch is looked up by the primary key, also where its keys are a tenth of all
+SELECT roaring64_dict_create('many', 'uuid');
+INSERT INTO many (key) SELECT md5(i::text)::uuid FROM generate_series(1, 20000) AS i;
+ANALYZE many;
+BEGIN;
+SELECT cardinality(roaring64_dict_encode('many', array_agg(md5(i::text)::uuid))) FROM generate_series(19001, 21000) AS i;
+SELECT seq_tup_read AS rows_scanned FROM pg_stat_xact_user_tables WHERE relname = 'many';
+COMMIT;
+
+SELECT roaring64_dict_drop(name) FROM unnest('{users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
 DROP TABLE plain, given;
 DROP DOMAIN short;
 DROP TYPE color, pair;

@@ -149,7 +149,7 @@ my $some = q{SELECT roaring64_dict_lookup('users', (SELECT array_agg(key ORDER B
 is($standby->safe_psql('postgres', $some), 't', 'a standby looks up');
 is($standby->safe_psql('postgres', q{SELECT roaring64_dict_encode('users', (SELECT array_agg(key) FROM users)) IS NOT NULL}), 't', 'and encodes known keys');
 my ($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dict_encode('users', '{nobody}'::text[])});
-like($err, qr/cannot execute INSERT in a read-only transaction/, 'but not new ones');
+like($err, qr/cannot execute \w+ in a read-only transaction/, 'but not new ones');
 $standby->stop;
 
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
