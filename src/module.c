@@ -30,7 +30,7 @@ _PG_init(void)
 				(errcode(ERRCODE_UNDEFINED_FILE),
 				 errmsg("could not load the CRoaring library: %s", problem),
 				 errhint("Install the version of CRoaring that roaring64 was built with.  If another library has replaced its functions, load roaring64 first.")));
-	roaring64_register_lookup();
+	RegisterCustomScanMethods(&roaring64_lookup_methods);
 	roaring64_offer_lookups();
 	roaring64_define_settings();
 }

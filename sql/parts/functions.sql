@@ -178,8 +178,7 @@ CREATE FUNCTION roaring64_split(roaring64, bits integer,
 								OUT chunk bigint, OUT members roaring64)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_split'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100
-SUPPORT _roaring64_rows_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100;
 COMMENT ON FUNCTION roaring64_split(roaring64, integer) IS
 'the set cut at multiples of 2^bits: chunk is element >> bits';
 
@@ -231,8 +230,7 @@ CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
 									OUT bar text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_histogram'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10
-SUPPORT _roaring64_rows_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
 'number of elements in each of n ranges of equal width, with bars';
 

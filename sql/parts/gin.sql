@@ -35,15 +35,6 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _roaring64_gin_extract_value(roaring64, internal) IS
 'GIN support: the keys of a value';
 
-CREATE FUNCTION _roaring64_gin_consistent(internal, smallint, roaring64,
-										 integer, internal, internal,
-										 internal, internal)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_gin_consistent'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION _roaring64_gin_consistent(internal, smallint, roaring64, integer, internal, internal, internal, internal) IS
-'GIN support: whether a row with the given keys matches';
-
 CREATE FUNCTION _roaring64_gin_triconsistent(internal, smallint, roaring64,
 											integer, internal, internal,
 											internal)
@@ -66,7 +57,6 @@ DEFAULT FOR TYPE roaring64 USING gin AS
 	FUNCTION 1 btint8cmp(bigint, bigint),
 	FUNCTION 2 _roaring64_gin_extract_value(roaring64, internal),
 	FUNCTION 3 _roaring64_gin_extract_query(roaring64, internal, smallint, internal, internal, internal, internal),
-	FUNCTION 4 _roaring64_gin_consistent(internal, smallint, roaring64, integer, internal, internal, internal, internal),
 	FUNCTION 5 _roaring64_gin_compare_partial(bigint, bigint, smallint, internal),
 	FUNCTION 6 _roaring64_gin_triconsistent(internal, smallint, roaring64, integer, internal, internal, internal),
 	FUNCTION 7 _roaring64_gin_options(internal),

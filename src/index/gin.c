@@ -126,32 +126,19 @@ roaring64_gin_extract_value(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(extracted.keys);
 }
 
-/* Whether a row has all the keys. */
+/*
+ * Whether a row has all of the keys, if one that it has not decides that; or
+ * any of them, if one that it has does.
+ */
 static GinTernaryValue
-all_keys(const GinTernaryValue *check, int nkeys)
+combine_keys(const GinTernaryValue *check, int nkeys, GinTernaryValue decides)
 {
-	GinTernaryValue result = GIN_TRUE;
+	GinTernaryValue result = decides == GIN_FALSE ? GIN_TRUE : GIN_FALSE;
 
 	for (int i = 0; i < nkeys; i++)
 	{
-		if (check[i] == GIN_FALSE)
-			return GIN_FALSE;
-		if (check[i] == GIN_MAYBE)
-			result = GIN_MAYBE;
-	}
-	return result;
-}
-
-/* Whether a row has any of the keys. */
-static GinTernaryValue
-any_key(const GinTernaryValue *check, int nkeys)
-{
-	GinTernaryValue result = GIN_FALSE;
-
-	for (int i = 0; i < nkeys; i++)
-	{
-		if (check[i] == GIN_TRUE)
-			return GIN_TRUE;
+		if (check[i] == decides)
+			return decides;
 		if (check[i] == GIN_MAYBE)
 			result = GIN_MAYBE;
 	}
@@ -172,22 +159,22 @@ judge(FunctionCallInfo fcinfo, StrategyNumber strategy,
 	GinTernaryValue result;
 	bool		inexact = nkeys > 0 &&
 		(roaring64_gin_shift(fcinfo) > 0 ||
-		 (extra_data != NULL && ((GinKeyInfo *) extra_data[0])->inexact));
+		 ((SearchKey *) extra_data[0])->inexact);
 
 	switch (strategy)
 	{
 		case GIN_CONTAINS_SET:
 		case GIN_CONTAINS_ELEMENT:
 		case GIN_CONTAINS_RANGE:
-			result = all_keys(check, nkeys);
+			result = combine_keys(check, nkeys, GIN_FALSE);
 			break;
 		case GIN_EQUAL:
-			result = all_keys(check, nkeys);
+			result = combine_keys(check, nkeys, GIN_FALSE);
 			inexact = true;		/* the row may have other elements, too */
 			break;
 		case GIN_OVERLAPS_SET:
 		case GIN_OVERLAPS_RANGE:
-			result = any_key(check, nkeys);
+			result = combine_keys(check, nkeys, GIN_TRUE);
 			break;
 		case GIN_CONTAINED_SET:
 		case GIN_CONTAINED_RANGE:
@@ -196,26 +183,6 @@ judge(FunctionCallInfo fcinfo, StrategyNumber strategy,
 			elog(ERROR, "unknown strategy number: %d", strategy);
 	}
 	return result == GIN_TRUE && inexact ? GIN_MAYBE : result;
-}
-
-/*
- * roaring64_gin_consistent(internal, smallint, roaring64, integer, internal,
- * internal, internal, internal) returns boolean: whether a row with these
- * keys can match, and if so, whether it has to be looked at.
- */
-PG_FUNCTION_INFO_V1(roaring64_gin_consistent);
-Datum
-roaring64_gin_consistent(PG_FUNCTION_ARGS)
-{
-	/* a bool is a ternary value that is never GIN_MAYBE; see access/gin.h */
-	GinTernaryValue *check = (GinTernaryValue *) PG_GETARG_POINTER(0);
-	bool	   *recheck = (bool *) PG_GETARG_POINTER(5);
-	GinTernaryValue result;
-
-	result = judge(fcinfo, PG_GETARG_UINT16(1), check, PG_GETARG_INT32(3),
-				   (Pointer *) PG_GETARG_POINTER(4));
-	*recheck = (result == GIN_MAYBE);
-	PG_RETURN_BOOL(result != GIN_FALSE);
 }
 
 /*

@@ -31,15 +31,13 @@
 #define GIN_OVERLAPS_RANGE		7	/* column && int8range */
 #define GIN_EQUAL				8	/* column = roaring64 */
 
-/*
- * What a search remembers of each of its keys, as GIN's extra_data.  A search
- * without it is for all the keys of its operand, one by one.
- */
-typedef struct GinKeyInfo
+/* What a search looks for, a key or a range of them, as GIN's extra_data. */
+typedef struct SearchKey
 {
-	int64		last;			/* last key of the range that begins with it */
+	int64		first;
+	int64		last;
 	bool		inexact;		/* the keys found do not decide the search */
-} GinKeyInfo;
+} SearchKey;
 
 /* gin_options.c */
 extern int	roaring64_gin_shift(FunctionCallInfo fcinfo);

@@ -52,17 +52,11 @@
 /* From how many keys on a range is cheaper than to look for each. */
 #define MIN_RANGE		8
 
-typedef struct KeyRange
-{
-	int64		first;
-	int64		last;
-} KeyRange;
-
 /* The keys of a search while they are chosen. */
 typedef struct SearchKeys
 {
 	int			shift;			/* of elements, to make keys */
-	KeyRange   *keys;			/* ascending */
+	SearchKey  *keys;			/* ascending */
 	int			n;
 	int			room;
 	int			nranges;		/* of them, those of more than one key */
@@ -75,7 +69,7 @@ add_range(SearchKeys *search, int64 first, int64 last)
 	if (search->n == search->room)
 	{
 		search->room *= 2;
-		search->keys = repalloc(search->keys, sizeof(KeyRange) * search->room);
+		search->keys = repalloc(search->keys, sizeof(SearchKey) * search->room);
 	}
 	search->keys[search->n].first = first;
 	search->keys[search->n++].last = last;
@@ -134,19 +128,17 @@ require_range(SearchKeys *search, int64 lo, int64 hi)
 }
 
 /*
- * Adds the keys from first to last, as a range if they are min_range or more.
- * Returns false if that would exceed a limit.
+ * Adds the keys from first to last, as a range if they are many.  Returns false
+ * if that would exceed a limit.
  */
 static bool
-cover_run(SearchKeys *search, int64 first, int64 last, uint64 min_range)
+cover_run(SearchKeys *search, int64 first, int64 last)
 {
 	uint64		span = (uint64) last - (uint64) first;
 	int			nsingle = search->n - search->nranges;
 
-	if (span >= min_range - 1)
+	if (span >= MIN_RANGE - 1 && search->nranges < MAX_RANGES)
 	{
-		if (search->nranges == MAX_RANGES)
-			return false;
 		add_range(search, first, last);
 		return true;
 	}
@@ -173,17 +165,16 @@ next_key_run(const SearchKeys *search, r64_set *set, int64 from,
  * if there are too many.
  */
 static bool
-cover_exactly(SearchKeys *search, r64_set *set, uint64 min_range)
+cover_exactly(SearchKeys *search, r64_set *set)
 {
 	int64		from = PG_INT64_MIN >> search->shift;
 	int64		first;
 	int64		last;
 
-	search->n = search->nranges = 0;
 	while (next_key_run(search, set, from, &first, &last))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!cover_run(search, first, last, min_range))
+		if (!cover_run(search, first, last))
 			return false;
 		if (last == PG_INT64_MAX >> search->shift)
 			break;
@@ -216,21 +207,15 @@ cover_roughly(SearchKeys *search, r64_set *set)
 static void
 cover_set(SearchKeys *search, r64_set *set)
 {
-	if (!cover_exactly(search, set, MIN_RANGE) &&
-		!cover_exactly(search, set, PG_UINT64_MAX))
+	if (!cover_exactly(search, set))
 		cover_roughly(search, set);
 }
 
-/* The same for the set of all integers from lo to hi. */
-static void
-cover_range(SearchKeys *search, int64 lo, int64 hi)
-{
-	(void) cover_run(search, lo >> search->shift, hi >> search->shift,
-					 MIN_RANGE);
-}
-
-/* Chooses the keys.  Returns false if the operand is empty and has none. */
-static bool
+/*
+ * Chooses the keys, none if the operand is empty.  Returns which rows without
+ * any of them are to be found as well.
+ */
+static int32
 choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 			StrategyNumber strategy)
 {
@@ -243,55 +228,36 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 		case GIN_CONTAINS_ELEMENT:
 			lo = hi = PG_GETARG_INT64(0);
 			require_range(search, lo, hi);
-			return true;
+			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINS_RANGE:
 			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
-				return false;
+				return GIN_SEARCH_MODE_ALL;
 			require_range(search, lo, hi);
-			return true;
+			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINED_RANGE:
 		case GIN_OVERLAPS_RANGE:
-			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
-				return false;
-			cover_range(search, lo, hi);
-			return true;
+			if (roaring64_range_bounds(fcinfo, 0, &lo, &hi))
+				(void) cover_run(search, lo >> search->shift,
+								 hi >> search->shift);
+			return strategy == GIN_CONTAINED_RANGE ?
+				GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINS_SET:
 		case GIN_EQUAL:
 			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
 			if (r64_is_empty(&set))
-				return false;
+				return strategy == GIN_EQUAL ?
+					GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_ALL;
 			require_set(search, &set);
-			return true;
+			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINED_SET:
 		case GIN_OVERLAPS_SET:
 			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
-			if (r64_is_empty(&set))
-				return false;
-			cover_set(search, &set);
-			return true;
+			if (!r64_is_empty(&set))
+				cover_set(search, &set);
+			return strategy == GIN_CONTAINED_SET ?
+				GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_DEFAULT;
 		default:
 			elog(ERROR, "unknown strategy number: %d", strategy);
-	}
-}
-
-/* Which rows without any of the keys are to be found as well. */
-static int32
-search_mode(StrategyNumber strategy, bool has_keys)
-{
-	switch (strategy)
-	{
-		case GIN_CONTAINS_SET:
-		case GIN_CONTAINS_ELEMENT:
-		case GIN_CONTAINS_RANGE:
-			return has_keys ? GIN_SEARCH_MODE_DEFAULT : GIN_SEARCH_MODE_ALL;
-		case GIN_EQUAL:
-			return has_keys ? GIN_SEARCH_MODE_DEFAULT :
-				GIN_SEARCH_MODE_INCLUDE_EMPTY;
-		case GIN_CONTAINED_SET:
-		case GIN_CONTAINED_RANGE:
-			return GIN_SEARCH_MODE_INCLUDE_EMPTY;
-		default:
-			return GIN_SEARCH_MODE_DEFAULT; /* && with nothing: no row */
 	}
 }
 
@@ -310,32 +276,22 @@ roaring64_gin_extract_query(PG_FUNCTION_ARGS)
 	Pointer   **extra_data = (Pointer **) PG_GETARG_POINTER(4);
 	int32	   *mode = (int32 *) PG_GETARG_POINTER(6);
 	SearchKeys	search = {.room = 16};
-	bool		has_keys;
 	Datum	   *keys;
 
 	search.shift = roaring64_gin_shift(fcinfo);
-	search.keys = palloc(sizeof(KeyRange) * search.room);
-	has_keys = choose_keys(&search, fcinfo, strategy);
-	*mode = search_mode(strategy, has_keys);
+	search.keys = palloc(sizeof(SearchKey) * search.room);
+	*mode = choose_keys(&search, fcinfo, strategy);
 	*nkeys = search.n;
 
 	keys = palloc(sizeof(Datum) * Max(search.n, 1));
+	*partial_match = palloc(sizeof(bool) * Max(search.n, 1));
+	*extra_data = palloc(sizeof(Pointer) * Max(search.n, 1));
 	for (int i = 0; i < search.n; i++)
-		keys[i] = Int64GetDatum(search.keys[i].first);
-
-	if (search.nranges > 0 || search.inexact)
 	{
-		GinKeyInfo *info = palloc(sizeof(GinKeyInfo) * search.n);
-
-		*partial_match = palloc(sizeof(bool) * search.n);
-		*extra_data = palloc(sizeof(Pointer) * search.n);
-		for (int i = 0; i < search.n; i++)
-		{
-			info[i].last = search.keys[i].last;
-			info[i].inexact = search.inexact;
-			(*partial_match)[i] = search.keys[i].first < info[i].last;
-			(*extra_data)[i] = (Pointer) &info[i];
-		}
+		search.keys[i].inexact = search.inexact;
+		keys[i] = Int64GetDatum(search.keys[i].first);
+		(*partial_match)[i] = search.keys[i].first < search.keys[i].last;
+		(*extra_data)[i] = (Pointer) &search.keys[i];
 	}
 	PG_RETURN_POINTER(keys);
 }
@@ -350,7 +306,7 @@ Datum
 roaring64_gin_compare_partial(PG_FUNCTION_ARGS)
 {
 	int64		key = PG_GETARG_INT64(1);
-	GinKeyInfo *info = (GinKeyInfo *) PG_GETARG_POINTER(3);
+	SearchKey  *search = (SearchKey *) PG_GETARG_POINTER(3);
 
-	PG_RETURN_INT32(key > info->last ? 1 : 0);
+	PG_RETURN_INT32(key > search->last ? 1 : 0);
 }

@@ -144,12 +144,6 @@ begin_lookup(LookupState *state)
 	state->cost = 0;
 }
 
-static int64
-end_of_run(int64 first)
-{
-	return first > PG_INT64_MAX - MAX_RUN ? PG_INT64_MAX : first + MAX_RUN;
-}
-
 /*
  * Sets the run of elements that comes next, from v on, or a part of it that
  * begins there.  Returns false if there is none.
@@ -181,7 +175,8 @@ find_run(LookupState *state, int64 v)
 		{
 			/* a long one */
 			state->nahead = 0;
-			return r64_next_run(&state->set, ahead[0], end_of_run(ahead[0]),
+			return r64_next_run(&state->set, ahead[0],
+								Min(ahead[0], PG_INT64_MAX - MAX_RUN) + MAX_RUN,
 								&state->first, &state->last);
 		}
 	}
@@ -645,10 +640,3 @@ const CustomScanMethods roaring64_lookup_methods = {
 	.CustomName = "Roaring64 Lookup",
 	.CreateCustomScanState = create_state
 };
-
-/* What copies and reads such plans; once, when the library is loaded. */
-void
-roaring64_register_lookup(void)
-{
-	RegisterCustomScanMethods(&roaring64_lookup_methods);
-}

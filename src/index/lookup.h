@@ -37,6 +37,4 @@
  */
 extern const CustomScanMethods roaring64_lookup_methods;
 
-extern void roaring64_register_lookup(void);
-
 #endif							/* ROARING64_LOOKUP_H */

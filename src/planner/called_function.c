@@ -9,10 +9,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_proc.h"
-#include "utils/builtins.h"
-#include "utils/syscache.h"
-
 #include "planner/planner.h"
 
 /* The C function behind a function; NULL if that is none. */
@@ -47,17 +43,4 @@ roaring64_call(Node *node, Oid *function)
 	}
 	*function = InvalidOid;
 	return NIL;
-}
-
-/*
- * The function of that name and arguments in the schema of another one;
- * InvalidOid if there is none.
- */
-Oid
-roaring64_sibling(Oid function, const char *name, const Oid *types, int ntypes)
-{
-	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum(name),
-						   PointerGetDatum(buildoidvector(types, ntypes)),
-						   ObjectIdGetDatum(get_func_namespace(function)));
 }

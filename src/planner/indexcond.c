@@ -136,51 +136,32 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id,
 	return list_make1(test);
 }
 
-/*
- * The smallest or largest element of a set that is not known, by name of the
- * function; NULL if there is no such function.
- */
-static Node *
-call_bound(SupportRequestIndexCondition *request, const char *name, Node *set)
-{
-	Oid			set_type = getBaseType(exprType(set));
-	Oid			function = roaring64_sibling(request->funcid, name,
-											 &set_type, 1);
-
-	if (!OidIsValid(function))
-		return NULL;
-	return (Node *) makeFuncExpr(function, INT8OID,
-								 list_make1(copyObject(set)), InvalidOid,
-								 InvalidOid, COERCE_EXPLICIT_CALL);
-}
-
-static Node *
+static Expr *
 make_bound(const KnownSet * known, int64 bound)
 {
-	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 							  Int64GetDatum(bound), known->is_empty,
 							  FLOAT8PASSBYVAL);
 }
 
 /* id >= smallest AND id <= largest; of an empty set these are NULL */
 static List *
-within_span(SupportRequestIndexCondition *request, Node *id, Node *smallest,
-			Node *largest)
+within_span(SupportRequestIndexCondition *request, Node *id,
+			const KnownSet * known)
 {
 	Oid			ge = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 										 BTGreaterEqualStrategyNumber);
 	Oid			le = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 										 BTLessEqualStrategyNumber);
 
-	if (smallest == NULL || largest == NULL || !OidIsValid(ge) ||
-		!OidIsValid(le))
+	if (!OidIsValid(ge) || !OidIsValid(le))
 		return NIL;
 	return list_make2(make_opclause(ge, BOOLOID, false, (Expr *) id,
-									(Expr *) smallest, InvalidOid,
+									make_bound(known, known->lo), InvalidOid,
 									InvalidOid),
 					  make_opclause(le, BOOLOID, false,
 									(Expr *) copyObject(id),
-									(Expr *) largest, InvalidOid,
+									make_bound(known, known->hi), InvalidOid,
 									InvalidOid));
 }
 
@@ -217,9 +198,7 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
 	if (!roaring64_constant_set(NULL, set, &known.set))
-		return is_btree ? NIL :
-			within_span(request, id, call_bound(request, "roaring64_min", set),
-						call_bound(request, "roaring64_max", set));
+		return NIL;
 	if (!is_first)
 		measure(&known);
 	else if (!suits_btree(&known))
@@ -229,8 +208,7 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 		(request->lossy || known.n <= MAX_SHORT_RUN) &&
 		(is_first || ROARING64_ARRAY_KEEPS_ORDER))
 		return any_of_elements(request, id, &known);
-	return within_span(request, id, make_bound(&known, known.lo),
-					   make_bound(&known, known.hi));
+	return within_span(request, id, &known);
 }
 
 /*

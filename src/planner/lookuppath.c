@@ -156,19 +156,13 @@ rows_per_id(PlannerInfo *root, Node *id, double tuples)
 	return is_default ? 1 : Max(tuples / Max(distinct, 1), 1);
 }
 
-/*
- * How many searches a lookup takes, and which share of the rows it finds.  In
- * an average of sets of different size, none counts for more than can be looked
- * up at the cost of reading the table.
- */
+/* How many searches a lookup takes, and which share of the rows it finds. */
 static void
 count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 			   LookupCost *cost)
 {
 	double		tuples = Max(cost->index.tuples, 1);
 	double		rows = rows_per_id(root, id, tuples);
-	double		most = cost->table_cost /
-		(cost->descent_cost + rows * ROARING64_PAGE_COST);
 	double		all_entries = cost->path.path.pathtype == T_IndexOnlyScan ?
 		cost->index.pages * random_page_cost +
 		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
@@ -179,7 +173,7 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 	if (cost->is_known)
 		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
-		roaring64_expected_cardinality(root, set, most);
+		roaring64_expected_cardinality(root, set);
 	if (n < 0)
 	{
 		n = ROARING64_DEFAULT_CARDINALITY;

@@ -45,10 +45,8 @@ extern Datum roaring64_and_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_xor(PG_FUNCTION_ARGS);
-extern Datum roaring64_elements(PG_FUNCTION_ARGS);
 extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
-extern Datum roaring64_split(PG_FUNCTION_ARGS);
 extern Datum roaring64_test_support(PG_FUNCTION_ARGS);
 
 /* Whether a function is one of the server's, or InvalidOid. */
@@ -61,8 +59,6 @@ roaring64_is_builtin(Oid function)
 /* called_function.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
-extern Oid	roaring64_sibling(Oid function, const char *name,
-							  const Oid *types, int ntypes);
 
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);

@@ -38,9 +38,6 @@
  */
 #define MAX_COMPARED_SIZE	8192
 
-/* So few values of a set are each as common as any, as for core's "=". */
-#define MAX_FEW_VALUES		16
-
 typedef enum TestKind
 {
 	TEST_CONTAINS,
@@ -203,7 +200,7 @@ set_against_unknown(PlannerInfo *root, const Test *test,
 		return default_selectivity(test);
 	if (test->right == INT8OID)
 		return frequency;
-	n = roaring64_expected_cardinality(root, other, HUGE_VAL);
+	n = roaring64_expected_cardinality(root, other);
 	if (n < 0)
 	{
 		passing = common_pairs(test, vardata, vardata, &common);
@@ -285,126 +282,6 @@ null_fraction(const VariableStatData *vardata)
 	return ((Form_pg_statistic) GETSTRUCT(vardata->statsTuple))->stanullfrac;
 }
 
-/* Whether the values of a slot are integers, and one of them. */
-static bool
-has_integers(const AttStatsSlot *slot)
-{
-	return slot->valuetype == INT8OID || slot->valuetype == INT4OID ||
-		slot->valuetype == INT2OID;
-}
-
-static int64
-get_integer(const AttStatsSlot *slot, int i)
-{
-	if (slot->valuetype == INT4OID)
-		return DatumGetInt32(slot->values[i]);
-	if (slot->valuetype == INT2OID)
-		return DatumGetInt16(slot->values[i]);
-	return DatumGetInt64(slot->values[i]);
-}
-
-static int
-compare_integers(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return (x > y) - (x < y);
-}
-
-/*
- * The share of the rows of a column of bigint whose value is in a set and not
- * among the most common ones, of which matched ones, ascending, are in the set.
- * others is the share of such rows, distinct how many values they have.
- */
-static double
-share_of_uncommon(VariableStatData *vardata, r64_set *set,
-				  const int64 *matched, int nmatched,
-				  double others, double distinct)
-{
-	double		left = (double) r64_cardinality(set) - nmatched;
-	double		share = 0;
-	AttStatsSlot slot;
-	int			bins;
-	int			next = 0;
-
-	if (left <= MAX_FEW_VALUES ||
-		!get_attstatsslot(&slot, vardata->statsTuple,
-						  STATISTIC_KIND_HISTOGRAM, InvalidOid,
-						  ATTSTATSSLOT_VALUES))
-		return others * Min(left / distinct, 1);
-	bins = slot.nvalues - 1;
-	if (!has_integers(&slot) || bins < 1)
-	{
-		free_attstatsslot(&slot);
-		return others * Min(left / distinct, 1);
-	}
-	for (int bin = 0; bin < bins; bin++)
-	{
-		int64		lo = get_integer(&slot, bin);
-		int64		hi = get_integer(&slot, bin + 1);
-		double		count;
-
-		if (bin < bins - 1 && hi > lo)
-			hi--;
-		count = (double) r64_count_range(set, lo, hi);
-		while (next < nmatched && matched[next] < lo)
-			next++;
-		for (int i = next; i < nmatched && matched[i] <= hi; i++)
-			count--;
-		left -= count;
-		share += Min(count / Max(distinct / bins, 1), 1) * others / bins;
-	}
-	/* values that came after ANALYZE: not more than a bin of them */
-	if (left > 0)
-		share += Min(left / distinct, 1.0 / bins) * others;
-	free_attstatsslot(&slot);
-	return Min(share, others);
-}
-
-/* The share of the rows of a column of bigint whose value is in a set. */
-static double
-share_in_set(VariableStatData *vardata, Oid function, r64_set *set)
-{
-	double		distinct = distinct_values(vardata);
-	double		others = 1 - null_fraction(vardata);
-	double		share = 0;
-	int64	   *matched = NULL;
-	int			nmatched = 0;
-	AttStatsSlot slot;
-
-	r64_index_set(set);
-	if (!HeapTupleIsValid(vardata->statsTuple) ||
-		!statistic_proc_security_check(vardata, function))
-		return others * Min((double) r64_cardinality(set) / distinct, 1);
-
-	if (get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
-						 InvalidOid,
-						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
-	{
-		if (has_integers(&slot))
-		{
-			matched = palloc(sizeof(int64) * Max(slot.nvalues, 1));
-			for (int i = 0; i < slot.nvalues && i < slot.nnumbers; i++)
-			{
-				int64		value = get_integer(&slot, i);
-
-				others -= slot.numbers[i];
-				if (r64_contains(set, value))
-				{
-					share += slot.numbers[i];
-					matched[nmatched++] = value;
-				}
-			}
-			qsort(matched, nmatched, sizeof(int64), compare_integers);
-			distinct = Max(distinct - slot.nvalues, 1);
-		}
-		free_attstatsslot(&slot);
-	}
-	return share + share_of_uncommon(vardata, set, matched, nmatched,
-									 Max(others, 0), distinct);
-}
-
 /*
  * If the variable is an integer column that is cast to bigint, the column: of
  * that there are statistics.
@@ -427,7 +304,7 @@ static double
 share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
 {
 	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_cardinality(root, set, distinct);
+	double		n = roaring64_expected_cardinality(root, set);
 
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
@@ -443,7 +320,8 @@ element_selectivity(PlannerInfo *root, const Test *test,
 
 	look_through_cast(root, vardata);
 	if (roaring64_constant_set(root, other, &set))
-		return share_in_set(vardata, test->function, &set);
+		return roaring64_share_in_set(vardata, test->function,
+									  distinct_values(vardata), &set);
 	return (1 - null_fraction(vardata)) *
 		share_looked_up(root, vardata, other);
 }

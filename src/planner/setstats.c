@@ -209,6 +209,8 @@ tally_rest(const SetStats *stats, const Probe *probe,
 	double		outside = probe_size(probe) - ncommon;
 	double		least = stats->common_limit;
 	int			next = 0;
+	int64		element;
+	bool		more = probe_next(probe, PG_INT64_MIN, &element);
 	bool		is_range = probe->set == NULL && probe->lo < probe->hi;
 
 	for (int bin = 0; bin < bins && outside > 0; bin++)
@@ -222,9 +224,11 @@ tally_rest(const SetStats *stats, const Probe *probe,
 									stats->common_limit);
 
 		least = Min(least, frequency);
-		count = probe_count(probe, lo, hi);
-		if (count <= 0)
+		if (more && element < lo)
+			more = probe_next(probe, lo, &element);
+		if (!more || element > hi)
 			continue;
+		count = probe_count(probe, lo, hi);
 		width = roaring64_width(lo, hi);
 		while (next < ncommon && common[next] < lo)
 			next++;
@@ -239,9 +243,9 @@ tally_rest(const SetStats *stats, const Probe *probe,
 			count *= Min(distinct / Max(width, 1), 1);
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
-	/* what came after ANALYZE, or is in no set */
+	/* what came after ANALYZE, not more than a bin of it, or is in no set */
 	if (!is_range)
-		add_to_tally(tally, outside, least / 4);
+		add_to_tally(tally, Min(outside, stats->distinct / bins), least / 4);
 }
 
 static Tally
@@ -382,6 +386,109 @@ roaring64_average_frequency(const SetStats *stats)
 	return Min(stats->average / stats->distinct, 1);
 }
 
+typedef struct CommonInteger
+{
+	int64		value;
+	float4		share;			/* of the rows */
+} CommonInteger;
+
+static int
+compare_integers(const void *a, const void *b)
+{
+	int64		x = ((const CommonInteger *) a)->value;
+	int64		y = ((const CommonInteger *) b)->value;
+
+	return (x > y) - (x < y);
+}
+
+/* Reads a slot of integers, and makes bigints of them. */
+static void
+load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
+{
+	load_slot(tuple, kind, flags, slot);
+	check_slot(slot, slot->valuetype == INT8OID ||
+			   slot->valuetype == INT4OID || slot->valuetype == INT2OID);
+	for (int i = 0; i < slot->nvalues && slot->valuetype != INT8OID; i++)
+		slot->values[i] = Int64GetDatum(slot->valuetype == INT4OID ?
+										DatumGetInt32(slot->values[i]) :
+										DatumGetInt16(slot->values[i]));
+}
+
+/*
+ * Makes of core's statistics of a column of integers those of sets that have an
+ * element each, but as shares of all rows; to be freed.  distinct is how many
+ * different integers it has.
+ */
+static void
+load_integer_stats(HeapTuple tuple, double distinct, SetStats *stats)
+{
+	AttStatsSlot *common = &stats->mcelem;
+	AttStatsSlot *rest = &stats->rest;
+	CommonInteger *sorted;
+	float4		left;
+
+	memset(stats, 0, sizeof(*stats));
+	load_integers(tuple, STATISTIC_KIND_MCV,
+				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, common);
+	common->nvalues = Min(common->nvalues, common->nnumbers);
+	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES, rest);
+	stats->average = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	stats->distinct = distinct;
+	stats->common_limit = 1;
+	left = stats->average;
+
+	sorted = palloc(sizeof(CommonInteger) * Max(common->nvalues, 1));
+	for (int i = 0; i < common->nvalues; i++)
+	{
+		sorted[i].value = DatumGetInt64(common->values[i]);
+		sorted[i].share = common->numbers[i];
+		stats->common_limit = Min(stats->common_limit, sorted[i].share);
+		left -= sorted[i].share;
+	}
+	qsort(sorted, common->nvalues, sizeof(CommonInteger), compare_integers);
+	for (int i = 0; i < common->nvalues; i++)
+	{
+		common->values[i] = Int64GetDatum(sorted[i].value);
+		common->numbers[i] = sorted[i].share;
+	}
+	pfree(sorted);
+
+	if (rest->nvalues < 2)
+		return;
+	stats->nbins = rest->nvalues - 1;
+	rest->nnumbers = ROARING64_REST_NUMBERS + stats->nbins;
+	rest->numbers = palloc(sizeof(float4) * rest->nnumbers);
+	rest->numbers[0] = Max(left, 0);
+	for (int i = 0; i < stats->nbins; i++)
+		rest->numbers[ROARING64_REST_NUMBERS + i] =
+			(distinct - common->nvalues) / stats->nbins;
+}
+
+/*
+ * The share of the rows of a column of integers, of which so many are different,
+ * whose value is in a set.  function is what is estimated.
+ */
+double
+roaring64_share_in_set(VariableStatData *vardata, Oid function,
+					   double distinct, r64_set *set)
+{
+	HeapTuple	tuple = vardata->statsTuple;
+	Probe		probe = {.set = set};
+	SetStats	stats;
+	double		share = -1;
+
+	r64_index_set(set);
+	if (HeapTupleIsValid(tuple) &&
+		statistic_proc_security_check(vardata, function))
+	{
+		load_integer_stats(tuple, distinct, &stats);
+		if (has_elements(&stats))
+			share = make_tally(&stats, &probe).hits;
+		roaring64_free_stats(&stats);
+	}
+	return share >= 0 ? share : probe_size(&probe) / distinct;
+}
+
 /* The expression with what is known before execution filled in. */
 static Node *
 reduce(PlannerInfo *root, Node *node)
@@ -469,20 +576,6 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 	return stats.nonnull;
 }
 
-/* The elements of a row's set on average, but no more than most of each. */
-static double
-average_up_to(const SetStats *stats, double most)
-{
-	int			bounds = stats->dechist.nnumbers - 1;
-	double		sum = 0;
-
-	if (bounds < 1 || stats->dechist.numbers[bounds - 1] <= most)
-		return stats->average;
-	for (int i = 0; i < bounds; i++)
-		sum += Min(stats->dechist.numbers[i], most);
-	return sum / bounds;
-}
-
 /*
  * How many elements of an expression that gives a set are in another set, or
  * in a range; -1 if unknown.
@@ -496,7 +589,7 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 	double		hits = -1;
 
 	if (!roaring64_make_probe(root, part, &set, &probe))
-		return roaring64_expected_cardinality(root, node, HUGE_VAL);
+		return roaring64_expected_cardinality(root, node);
 	if (probe.set == NULL && roaring64_constant_set(root, node, &set))
 		return (double) r64_count_range(&set, probe.lo, probe.hi);
 	if (load_column_stats(root, reduce(root, node), true, &stats))
@@ -507,8 +600,9 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 			hits = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);
 	}
-	return hits >= 0 ? hits :
-		roaring64_expected_cardinality(root, node, probe_size(&probe));
+	if (hits < 0)
+		hits = roaring64_expected_cardinality(root, node);
+	return Min(hits, probe_size(&probe));
 }
 
 /*
@@ -516,7 +610,7 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
  * none in common unless that is what it asks for; -1 if unknown.
  */
 static double
-operation_cardinality(PlannerInfo *root, Node *node, double most)
+operation_cardinality(PlannerInfo *root, Node *node)
 {
 	Oid			function;
 	List	   *args = roaring64_call(node, &function);
@@ -534,31 +628,29 @@ operation_cardinality(PlannerInfo *root, Node *node, double most)
 											  linitial(args));
 		return left < 0 ? right : right < 0 ? left : Min(left, right);
 	}
-	left = roaring64_expected_cardinality(root, linitial(args), most);
+	left = roaring64_expected_cardinality(root, linitial(args));
 	if (called == roaring64_andnot || called == roaring64_andnot_range)
 		return left;
 	if (called == roaring64_or || called == roaring64_xor)
-		right = roaring64_expected_cardinality(root, lsecond(args), most);
-	return left < 0 || right < 0 ? -1 : Min(left + right, most);
+		right = roaring64_expected_cardinality(root, lsecond(args));
+	return left < 0 || right < 0 ? -1 : left + right;
 }
 
 /*
- * How many elements an expression has that gives a set, but no more than
- * most: those of a constant, the average of a column; -1 if unknown.
+ * How many elements an expression has that gives a set: those of a constant,
+ * the average of a column; -1 if unknown.
  */
 double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node, double most)
+roaring64_expected_cardinality(PlannerInfo *root, Node *node)
 {
 	SetStats	stats;
 	r64_set		set;
-	double		average;
 
 	node = reduce(root, node);
 	if (roaring64_constant_set(root, node, &set))
-		return Min((double) r64_cardinality(&set), most);
+		return (double) r64_cardinality(&set);
 	if (!load_column_stats(root, node, false, &stats))
-		return operation_cardinality(root, node, most);
-	average = average_up_to(&stats, most);
+		return operation_cardinality(root, node);
 	roaring64_free_stats(&stats);
-	return average;
+	return stats.average;
 }

@@ -12,7 +12,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
 
 #include "planner/planner.h"
 
@@ -53,7 +56,10 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 	if (name == NULL)
 		PG_RETURN_POINTER(NULL);
 	types[0] = types[1] = getBaseType(exprType(linitial(call->args)));
-	counting = roaring64_sibling(call->funcid, name, types, 2);
+	counting = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(name),
+							   PointerGetDatum(buildoidvector(types, 2)),
+							   ObjectIdGetDatum(get_func_namespace(call->funcid)));
 	if (!OidIsValid(counting))
 		PG_RETURN_POINTER(NULL);
 	PG_RETURN_POINTER(makeFuncExpr(counting, INT8OID, args,

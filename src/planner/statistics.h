@@ -85,13 +85,14 @@ extern double roaring64_share_contained(const SetStats *stats,
 extern double roaring64_share_within(const SetStats *stats, double p,
 									 double most);
 extern double roaring64_average_frequency(const SetStats *stats);
+extern double roaring64_share_in_set(VariableStatData *vardata, Oid function,
+									 double distinct, r64_set *set);
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 								 Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   r64_set *set);
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
-extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
-											 double most);
+extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node);
 extern double roaring64_expected_within(PlannerInfo *root, Node *node,
 										Node *part);
 

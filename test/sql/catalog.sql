@@ -78,9 +78,10 @@ SELECT oid::regoperator FROM operators, LATERAL (VALUES
 		(oprleft, '$1 %s ''{1}''::roaring64'), (oprright, '''{1}''::roaring64 %s $1')) AS t (type, call)
 WHERE type = 'roaring64'::regtype
 	AND NOT pg_temp.prepares('SELECT ' || format(call, oprname), ARRAY[type]);
--- rows without an estimate of their own
+-- rows without an estimate of their own, by a support function or by ROWS
 SELECT oid::regprocedure FROM functions
-WHERE proretset AND (prorows <= 1 OR (prosupport = 0 AND NOT on_tables));
+WHERE proretset AND (prorows <= 1 OR
+	(prorows = 1000 AND prosupport = 0 AND NOT on_tables));
 
 -- a commutator that does not point back, or compares in the wrong direction
 SELECT a.oid::regoperator, b.oid::regoperator
