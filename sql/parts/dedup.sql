@@ -650,8 +650,9 @@ BEGIN
 	IF $2 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
 	END IF;
-	EXECUTE format('SELECT coalesce(sum(n), 0) FROM (SELECT count(*) FROM %1$s WHERE key = $1'
-				   ' UNION ALL SELECT @extschema@.roaring64_cardinality(members) FROM %2$s WHERE key = $1) AS f (n)', VARIADIC o.names)
+	EXECUTE format('SELECT @extschema@.roaring64_or_cardinality_agg(m) FROM ('
+				   'SELECT @extschema@.roaring64_agg(%4$s(id)) FROM %1$s WHERE key = $1'
+				   ' UNION ALL SELECT members FROM %2$s WHERE key = $1) AS f (m)', VARIADIC o.names)
 	INTO result USING $2;
 	RETURN result;
 END $$;

@@ -49,14 +49,13 @@ compare_int64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The arguments key and ids, of a function that writes if it is given. */
+/* The third argument, ids of a key. */
 static Batch
-get_batch(FunctionCallInfo fcinfo, const char *writer)
+get_batch(FunctionCallInfo fcinfo, Datum key)
 {
-	Batch		batch = {0};
+	Batch		batch = {.key = key};
 	Sorted	   *given;
 
-	batch.key = dedup_key(fcinfo, writer, "array of ids");
 	batch.ids = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(2),
 									   &batch.ngiven);
 	if (batch.ngiven > DEDUP_MAX_BATCH)
@@ -183,12 +182,12 @@ look_into(DedupSet *set, Batch *batch, SPITupleTable *rows)
 
 /* Notes what is not above the highest that was forgotten; whether any is. */
 static bool
-look_for_old(DedupSet *set, Batch *batch, DedupRun run)
+look_for_old(DedupSet *set, Batch *batch, DedupView view)
 {
 	int64		highest;
 	bool		found = false;
 
-	if (!dedup_forgotten(set, batch->key, run, &highest))
+	if (!dedup_forgotten(set, batch->key, view, &highest))
 		return false;
 	for (int i = 0; i < batch->n && batch->ids[i] <= highest; i++)
 	{
@@ -220,13 +219,13 @@ answer_rows(Batch *batch, SPITupleTable *rows, DedupAnswer answer)
 
 /* Notes what is claimed and has not been folded. */
 static void
-look_for_claims(DedupSet *set, Batch *batch, DedupRun run)
+look_for_claims(DedupSet *set, Batch *batch, DedupView view)
 {
 	Datum		values[2] = {
 		batch->key, roaring64_bigint_array(batch->ids, batch->n)
 	};
 
-	run(set, DEDUP_LOOK_CLAIMS, values);
+	dedup_run(set, DEDUP_LOOK_CLAIMS, values, view);
 	answer_rows(batch, SPI_tuptable, DEDUP_DUPLICATE);
 }
 
@@ -251,7 +250,7 @@ insert_claims(DedupSet *set, Batch *batch)
 	values[0] = batch->key;
 	values[1] = roaring64_bigint_array(ids, n);
 	values[2] = TimestampTzGetDatum(GetCurrentTimestamp());
-	if (dedup_run(set, DEDUP_CLAIM_MANY, values) < n)
+	if (dedup_run(set, DEDUP_CLAIM_MANY, values, DEDUP_ITS_OWN) < n)
 	{
 		for (int i = 0; i < batch->n; i++)
 		{
@@ -285,7 +284,6 @@ claim_many(DedupSet *set, Batch *batch)
 {
 	Datum		values[2];
 	DedupMoment start;
-	SPITupleTable *before;
 	DedupAnswer *inserted;
 
 	if (set->owned)
@@ -297,20 +295,49 @@ claim_many(DedupSet *set, Batch *batch)
 	values[0] = batch->key;
 	values[1] = sort_by_chunk(set, batch);
 	start = dedup_moment();
-	dedup_run(set, DEDUP_LOOK_MANY, values);
-	before = SPI_tuptable;
-	look_into(set, batch, before);
-	if (look_for_old(set, batch, dedup_run))
-		look_for_claims(set, batch, dedup_run);
+	dedup_run(set, DEDUP_LOOK_MANY, values, DEDUP_ITS_OWN);
+	look_into(set, batch, SPI_tuptable);
+	if (look_for_old(set, batch, DEDUP_ITS_OWN))
+		look_for_claims(set, batch, DEDUP_ITS_OWN);
 	if (!insert_claims(set, batch) || dedup_unchanged(set, start))
 		return;
 	inserted = palloc(sizeof(DedupAnswer) * batch->n);
 	memcpy(inserted, batch->answers, sizeof(DedupAnswer) * batch->n);
-	dedup_run_latest(set, DEDUP_LOOK_MANY, values);
-	if (!dedup_same_rows(before, SPI_tuptable))
-		look_into(set, batch, SPI_tuptable);
-	look_for_old(set, batch, dedup_run_latest);
+	dedup_run(set, DEDUP_LOOK_MANY, values, DEDUP_LATEST);
+	look_into(set, batch, SPI_tuptable);
+	look_for_old(set, batch, DEDUP_LATEST);
 	undo(set, batch, inserted);
+}
+
+/* Which of the batch are remembered. */
+static void
+seen_many(DedupSet *set, Batch *batch)
+{
+	Datum		values[2] = {batch->key, sort_by_chunk(set, batch)};
+
+	look_for_claims(set, batch, DEDUP_CALLERS);
+	dedup_run(set, DEDUP_LOOK_MANY, values, DEDUP_CALLERS);
+	look_into(set, batch, SPI_tuptable);
+	look_for_old(set, batch, DEDUP_CALLERS);
+}
+
+/* What a function of a set, a key and ids does; writer is that of dedup_open(). */
+static Datum
+answer_many(FunctionCallInfo fcinfo, const char *writer,
+			void (*answer) (DedupSet *set, Batch *batch), DedupAnswer wanted)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Datum		key;
+	DedupSet   *set = dedup_open(fcinfo, writer, "array of ids", &key);
+	Batch		batch = get_batch(fcinfo, key);
+	Datum		result;
+
+	if (batch.n > 0)
+		answer(set, &batch);
+	MemoryContextSwitchTo(context);
+	result = answers_array(&batch, wanted);
+	SPI_finish();
+	return result;
 }
 
 /*
@@ -322,20 +349,8 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_claim_many);
 Datum
 roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = CurrentMemoryContext;
-	Batch		batch = get_batch(fcinfo, "roaring64_dedup_claim_many()");
-	DedupSet   *set;
-	Datum		result;
-
-	SPI_connect();
-	set = dedup_open(fcinfo);
-	dedup_check_isolation(set);
-	if (batch.n > 0)
-		claim_many(set, &batch);
-	MemoryContextSwitchTo(context);
-	result = answers_array(&batch, DEDUP_NEW);
-	SPI_finish();
-	return result;
+	return answer_many(fcinfo, "roaring64_dedup_claim_many()", claim_many,
+					   DEDUP_NEW);
 }
 
 /*
@@ -347,24 +362,5 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_seen_many);
 Datum
 roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = CurrentMemoryContext;
-	Batch		batch = get_batch(fcinfo, NULL);
-	DedupSet   *set;
-	Datum		result;
-
-	SPI_connect();
-	set = dedup_open(fcinfo);
-	if (batch.n > 0)
-	{
-		Datum		values[2] = {batch.key, sort_by_chunk(set, &batch)};
-
-		look_for_claims(set, &batch, dedup_read);
-		dedup_read(set, DEDUP_LOOK_MANY, values);
-		look_into(set, &batch, SPI_tuptable);
-		look_for_old(set, &batch, dedup_read);
-	}
-	MemoryContextSwitchTo(context);
-	result = answers_array(&batch, DEDUP_DUPLICATE);
-	SPI_finish();
-	return result;
+	return answer_many(fcinfo, NULL, seen_many, DEDUP_DUPLICATE);
 }

@@ -5,10 +5,7 @@
  *
  * A claim looks into the chunk, inserts, and looks again with a snapshot taken
  * after that, unless that would see what the first has seen: then no transaction
- * has ended in between.  Otherwise the row of the chunk is as it was nearly
- * always.  The same stored bytes are the same set, and those of a set out of line
- * are a pointer, as such a value is never changed in place; so it costs no look
- * into the set.
+ * has ended in between.
  *
  * A transaction whose snapshot is older than the second look must not learn of
  * what was claimed since, nor claim it again.  It gets the error that it would
@@ -40,10 +37,12 @@ holds(Datum members, int64 place)
 	return r64_contains(&set, place);
 }
 
-/* Whether one of the sets that a look has found holds a place. */
+/* Whether one of the sets that the last statement has found holds a place. */
 static bool
-is_among(SPITupleTable *rows, int64 place)
+is_found(int64 place)
 {
+	SPITupleTable *rows = SPI_tuptable;
+
 	for (uint64 i = 0; i < rows->numvals; i++)
 	{
 		bool		isnull;
@@ -56,45 +55,16 @@ is_among(SPITupleTable *rows, int64 place)
 	return false;
 }
 
-/* Whether an id is claimed and has not been folded. */
-static bool
-is_claimed(DedupSet *set, Datum key, int64 id)
-{
-	Datum		values[2] = {key, roaring64_bigint_array(&id, 1)};
-
-	return dedup_run(set, DEDUP_LOOK_CLAIMS, values) > 0;
-}
-
-/* Whether rows, which have no NULLs, are stored as the same bytes. */
-bool
-dedup_same_rows(SPITupleTable *a, SPITupleTable *b)
-{
-	if (a->numvals != b->numvals)
-		return false;
-	for (uint64 i = 0; i < a->numvals; i++)
-	{
-		HeapTuple	x = a->vals[i];
-		HeapTuple	y = b->vals[i];
-		Size		header = x->t_data->t_hoff;
-
-		if (x->t_len != y->t_len || header != y->t_data->t_hoff ||
-			memcmp((char *) x->t_data + header, (char *) y->t_data + header,
-				   x->t_len - header) != 0)
-			return false;
-	}
-	return true;
-}
-
 /*
  * Finds the id up to which ids of the key were forgotten; returns false if
  * none were.
  */
 bool
-dedup_forgotten(DedupSet *set, Datum key, DedupRun run, int64 *highest)
+dedup_forgotten(DedupSet *set, Datum key, DedupView view, int64 *highest)
 {
 	bool		isnull;
 
-	if (!set->ascending || run(set, DEDUP_FORGOTTEN, &key) == 0)
+	if (!set->ascending || dedup_run(set, DEDUP_FORGOTTEN, &key, view) == 0)
 		return false;
 	*highest = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0],
 										   SPI_tuptable->tupdesc, 1, &isnull));
@@ -103,11 +73,11 @@ dedup_forgotten(DedupSet *set, Datum key, DedupRun run, int64 *highest)
 
 /* Whether an id is not above the highest that was forgotten. */
 static bool
-is_too_old(DedupSet *set, Datum key, int64 id, DedupRun run)
+is_too_old(DedupSet *set, Datum key, int64 id, DedupView view)
 {
 	int64		highest;
 
-	return dedup_forgotten(set, key, run, &highest) && id <= highest;
+	return dedup_forgotten(set, key, view, &highest) && id <= highest;
 }
 
 /*
@@ -125,7 +95,7 @@ dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n)
 				 errmsg("could not serialize access due to concurrent update"),
 				 errdetail("The id was claimed, or its claim was folded, after the transaction began."),
 				 errhint("Retry the transaction.")));
-	dedup_run(set, DEDUP_UNDO, values);
+	dedup_run(set, DEDUP_UNDO, values, DEDUP_ITS_OWN);
 }
 
 /*
@@ -172,7 +142,6 @@ claim(DedupSet *set, Datum key, int64 id)
 		key, Int64GetDatum(id), TimestampTzGetDatum(GetCurrentTimestamp())
 	};
 	DedupMoment start;
-	SPITupleTable *before;
 	DedupAnswer answer;
 
 	if (set->owned)
@@ -181,22 +150,23 @@ claim(DedupSet *set, Datum key, int64 id)
 		return answer;
 	}
 	start = dedup_moment();
-	dedup_run(set, DEDUP_LOOK, look);
-	before = SPI_tuptable;
-	if (is_among(before, place))
+	dedup_run(set, DEDUP_LOOK, look, DEDUP_ITS_OWN);
+	if (is_found(place))
 		return DEDUP_DUPLICATE;
-	if (is_too_old(set, key, id, dedup_run))
-		return is_claimed(set, key, id) ? DEDUP_DUPLICATE :
-			DEDUP_TOO_OLD;
-	if (dedup_run(set, DEDUP_CLAIM, values) == 0)
+	if (is_too_old(set, key, id, DEDUP_ITS_OWN))
+	{
+		values[1] = roaring64_bigint_array(&id, 1);
+		return dedup_run(set, DEDUP_LOOK_CLAIMS, values, DEDUP_ITS_OWN) > 0 ?
+			DEDUP_DUPLICATE : DEDUP_TOO_OLD;
+	}
+	if (dedup_run(set, DEDUP_CLAIM, values, DEDUP_ITS_OWN) == 0)
 		return DEDUP_DUPLICATE;
 	if (dedup_unchanged(set, start))
 		return DEDUP_NEW;
-	dedup_run_latest(set, DEDUP_LOOK, look);
-	if (!dedup_same_rows(before, SPI_tuptable) &&
-		is_among(SPI_tuptable, place))
+	dedup_run(set, DEDUP_LOOK, look, DEDUP_LATEST);
+	if (is_found(place))
 		answer = DEDUP_DUPLICATE;
-	else if (is_too_old(set, key, id, dedup_run_latest))
+	else if (is_too_old(set, key, id, DEDUP_LATEST))
 		answer = DEDUP_TOO_OLD;
 	else
 		return DEDUP_NEW;
@@ -216,10 +186,7 @@ roaring64_dedup_claim(PG_FUNCTION_ARGS)
 	Datum		key;
 	DedupAnswer answer;
 
-	key = dedup_key(fcinfo, "roaring64_dedup_claim()", "id");
-	SPI_connect();
-	set = dedup_open(fcinfo);
-	dedup_check_isolation(set);
+	set = dedup_open(fcinfo, "roaring64_dedup_claim()", "id", &key);
 	answer = claim(set, key, PG_GETARG_INT64(2));
 	SPI_finish();
 	if (answer == DEDUP_TOO_OLD)

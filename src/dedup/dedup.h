@@ -43,7 +43,6 @@ typedef enum DedupStatement
 	DEDUP_LOOK_MANY,
 	DEDUP_LOOK_CLAIMS,
 	DEDUP_CLAIM_MANY,
-	DEDUP_CLAIM_MANY_DISTRIBUTED,
 	DEDUP_UNDO,
 	DEDUP_FORGOTTEN,
 	DEDUP_APPEND,
@@ -84,15 +83,19 @@ typedef struct DedupMoment
 	CommandId	command;
 } DedupMoment;
 
+/* What a statement sees. */
+typedef enum DedupView
+{
+	DEDUP_ITS_OWN,				/* a snapshot of its own, as a command has it */
+	DEDUP_LATEST,				/* what is committed, whatever the isolation */
+	DEDUP_CALLERS				/* what the calling statement sees */
+} DedupView;
+
 /* statements.c */
-typedef uint64 (*DedupRun) (DedupSet *set, DedupStatement n, Datum *values);
-extern DedupSet *dedup_open(FunctionCallInfo fcinfo);
-extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values);
-extern uint64 dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values);
-extern uint64 dedup_read(DedupSet *set, DedupStatement n, Datum *values);
-extern Datum dedup_key(FunctionCallInfo fcinfo, const char *writer,
-					   const char *third);
-extern void dedup_check_isolation(DedupSet *set);
+extern DedupSet *dedup_open(FunctionCallInfo fcinfo, const char *writer,
+							const char *third, Datum *key);
+extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
+						DedupView view);
 extern int64 dedup_place(const DedupSet *set, int64 id);
 
 /* The number of the chunk that has a place. */
@@ -101,8 +104,7 @@ extern int64 dedup_place(const DedupSet *set, int64 id);
 /* claim.c */
 extern DedupMoment dedup_moment(void);
 extern bool dedup_unchanged(const DedupSet *set, DedupMoment start);
-extern bool dedup_same_rows(SPITupleTable *a, SPITupleTable *b);
-extern bool dedup_forgotten(DedupSet *set, Datum key, DedupRun run,
+extern bool dedup_forgotten(DedupSet *set, Datum key, DedupView view,
 							int64 *highest);
 extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);
 

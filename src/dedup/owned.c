@@ -53,7 +53,7 @@ dedup_append(DedupSet *set, Datum key, Datum places, r64_set *fresh,
 	r64_set    *sets[2] = {fresh, old};
 
 	LockRelationOid(set->tables[DEDUP_SET], RowShareLock);
-	if (dedup_run(set, DEDUP_APPEND, values) != 1)
+	if (dedup_run(set, DEDUP_APPEND, values, DEDUP_ITS_OWN) != 1)
 		elog(ERROR, "could not write to the chunks of a dedup set");
 	for (int i = 0; i < 2; i++)
 	{
@@ -104,9 +104,7 @@ roaring64_dedup_load(PG_FUNCTION_ARGS)
 	r64_set		old;
 	uint64		n;
 
-	key = dedup_key(fcinfo, "roaring64_dedup_load()", "set of ids");
-	SPI_connect();
-	set = dedup_open(fcinfo);
+	set = dedup_open(fcinfo, "roaring64_dedup_load()", "set of ids", &key);
 	ids = MakeExpandedObjectReadOnly(PG_GETARG_DATUM(2), false, -1);
 	dedup_append(set, key, set->snowflake ? places_of(set, ids) : ids,
 				 &fresh, &old);

@@ -54,7 +54,7 @@ static HTAB *sets = NULL;
  * On Citus, only a statement on one table can have one plan for all, so no
  * other is here; and where an INSERT ... SELECT leaves rows out, Citus counts
  * them as returned, which SPI reports as an error, unless the statement is
- * within another.
+ * within another, as that of a batch is.
  *
  * A batch goes in in the order of the array, which is sorted: two of them meet
  * in the same order and never deadlock.
@@ -69,11 +69,6 @@ typedef struct Statement
 	int			result;
 	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
-
-#define CLAIM_MANY \
-	"INSERT INTO %1 (key, id, claimed_at)" \
-	" SELECT $1, i, $3 FROM pg_catalog.unnest($2) AS i" \
-	" ON CONFLICT (key, id) DO NOTHING RETURNING id"
 
 static const Statement statements[DEDUP_STATEMENTS] = {
 	[DEDUP_LOOK] = {
@@ -97,12 +92,9 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_SELECT, "b"
 	},
 	[DEDUP_CLAIM_MANY] = {
-		CLAIM_MANY,
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID}, true, false,
-		SPI_OK_INSERT_RETURNING, "b"
-	},
-	[DEDUP_CLAIM_MANY_DISTRIBUTED] = {
-		"WITH claimed AS (" CLAIM_MANY ") SELECT id FROM claimed",
+		"WITH claimed AS (INSERT INTO %1 (key, id, claimed_at)"
+		" SELECT $1, i, $3 FROM pg_catalog.unnest($2) AS i"
+		" ON CONFLICT (key, id) DO NOTHING RETURNING id) SELECT id FROM claimed",
 		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID}, true, false,
 		SPI_OK_SELECT, "b"
 	},
@@ -161,20 +153,6 @@ free_plans(void *arg)
 	}
 }
 
-static void
-make_hash_table(void)
-{
-	HASHCTL		control = {
-		.keysize = sizeof(Oid),
-		.entrysize = sizeof(SetEntry)
-	};
-
-	sets = hash_create("roaring64 dedup sets", 16, &control,
-					   HASH_ELEM | HASH_BLOBS);
-	CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
-}
-
 /* Returns the qualified, quoted name of a relation. */
 static char *
 relation_name(Oid relid)
@@ -231,17 +209,6 @@ get_plan(DedupSet *set, DedupStatement n)
 	return set->plans[n] = plan;
 }
 
-/* Reports tables that are not those of a dedup set. */
-static void
-not_a_set(DedupSet *set)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a dedup set",
-					relation_name(set->tables[DEDUP_SET])),
-			 errdetail("Its table of chunks has no column of sets.")));
-}
-
 /*
  * Makes the plan of a statement, if there is none that is valid, without
  * sequential scans: a plan that is kept must find its rows by their index, also
@@ -278,21 +245,29 @@ plan_by_index(SPIPlanPtr plan)
 }
 
 /*
- * Executes a statement.  A trigger of the user's may have altered a table that
- * it reads, so what it returns is looked at.
+ * Runs a statement.  Returns the number of rows.  A trigger of the user's may have
+ * altered a table that it reads, so what it returns is looked at.
  */
-static uint64
-execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
-		bool read_only)
+uint64
+dedup_run(DedupSet *set, DedupStatement n, Datum *values, DedupView view)
 {
 	const Statement *statement = &statements[n];
 	SPIPlanPtr	plan = get_plan(set, n);
+	Snapshot	snapshot = InvalidSnapshot;
 	int			code;
 
 	if (statement->by_index)
 		plan_by_index(plan);
+	if (view == DEDUP_LATEST && IsolationUsesXactSnapshot())
+	{
+		/* what this transaction has done so far must be in the snapshot */
+		CommandCounterIncrement();
+		snapshot = GetLatestSnapshot();
+	}
+	/* what only reads gets no snapshot but the one that is given or active */
 	code = SPI_execute_snapshot(plan, values, NULL, snapshot, InvalidSnapshot,
-								read_only, true, 0);
+								snapshot != InvalidSnapshot ||
+								view == DEDUP_CALLERS, true, 0);
 	if (code != statement->result)
 		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
 			 SPI_result_code_string(code));
@@ -300,38 +275,13 @@ execute(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 	{
 		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
 			(statement->columns[i] == 'S' ? set->type : INT8OID))
-			not_a_set(set);
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is not a dedup set",
+							relation_name(set->tables[DEDUP_SET])),
+					 errdetail("A column of its tables has another type.")));
 	}
 	return SPI_processed;
-}
-
-/*
- * Runs a statement with a snapshot of its own.  Returns the number of rows.
- */
-uint64
-dedup_run(DedupSet *set, DedupStatement n, Datum *values)
-{
-	if (set->distributed && n == DEDUP_CLAIM_MANY)
-		n = DEDUP_CLAIM_MANY_DISTRIBUTED;
-	return execute(set, n, values, InvalidSnapshot, false);
-}
-
-/* The same, seeing what is committed by now, whatever the isolation level. */
-uint64
-dedup_run_latest(DedupSet *set, DedupStatement n, Datum *values)
-{
-	if (!IsolationUsesXactSnapshot())
-		return dedup_run(set, n, values);
-	/* what this transaction has done so far must be in the snapshot */
-	CommandCounterIncrement();
-	return execute(set, n, values, GetLatestSnapshot(), true);
-}
-
-/* The same, seeing what the calling statement sees.  Works on a standby. */
-uint64
-dedup_read(DedupSet *set, DedupStatement n, Datum *values)
-{
-	return execute(set, n, values, InvalidSnapshot, true);
 }
 
 /*
@@ -351,7 +301,6 @@ read_options(DedupSet *set)
 								 " FROM %s._roaring64_dedup_options($1) AS o",
 								 set->schema);
 	Datum		row[8];
-	AttrNumber	members;
 
 	if (SPI_execute_with_args(query, 1, &type, &value, NULL, true,
 							  0) != SPI_OK_SELECT || SPI_processed != 1)
@@ -371,38 +320,34 @@ read_options(DedupSet *set)
 	for (int i = DEDUP_CLAIMS; i < DEDUP_TABLES; i++)
 		set->tables[i] = DatumGetObjectId(row[4 + i]);
 	SPI_freetuptable(SPI_tuptable);
-	members = get_attnum(set->tables[DEDUP_CHUNKS], "members");
-	if (members != InvalidAttrNumber)
-		set->type = get_atttype(set->tables[DEDUP_CHUNKS], members);
-	if (!roaring64_is_type(set->type))
-		not_a_set(set);
 }
 
-/*
- * Returns the set that is the calling function's first argument, valid until
- * the end of the transaction.  Its first table is locked until then, whoever
- * works with it; only drop waits for that.  The caller must be connected to SPI,
- * here and below.
- */
-DedupSet *
-dedup_open(FunctionCallInfo fcinfo)
+/* Returns the set of a first table, which a function of the extension asks for. */
+static DedupSet *
+find_set(Oid relid, Oid function)
 {
-	Oid			relid = PG_GETARG_OID(0);
-	Oid			schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	AclResult	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	Oid			schema;
 	SetEntry   *entry;
 	DedupSet   *set;
 	MemoryContext context;
 
-	if (allowed != ACLCHECK_OK)
-		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
-	LockRelationOid(relid, AccessShareLock);
 	if (sets == NULL)
-		make_hash_table();
+	{
+		HASHCTL		control = {
+			.keysize = sizeof(Oid),
+			.entrysize = sizeof(SetEntry)
+		};
+
+		sets = hash_create("roaring64 dedup sets", 16, &control,
+						   HASH_ELEM | HASH_BLOBS);
+		CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
+	}
 	entry = hash_search(sets, &relid, HASH_FIND, NULL);
 	if (entry != NULL)
 		return entry->set;
 
+	schema = get_func_namespace(function);
 	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
 									ALLOCSET_SMALL_SIZES);
 	set = MemoryContextAllocZero(context, sizeof(DedupSet));
@@ -413,6 +358,9 @@ dedup_open(FunctionCallInfo fcinfo)
 	set->tables[DEDUP_SET] = relid;
 	set->schema = MemoryContextStrdup(context,
 									  quote_identifier(get_namespace_name(schema)));
+	set->type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+								CStringGetDatum("roaring64"),
+								ObjectIdGetDatum(schema));
 	read_options(set);
 	MemoryContextSetParent(context, CacheMemoryContext);
 	entry = hash_search(sets, &relid, HASH_ENTER, NULL);
@@ -420,15 +368,20 @@ dedup_open(FunctionCallInfo fcinfo)
 }
 
 /*
- * Looks at the arguments set, key and a third, which must not be NULL, and
- * returns the key.  A function that writes is given by its name; it cannot do so
- * on a standby and elsewhere.
+ * Begins a function with the arguments set, key and a third, which must not be
+ * NULL.  One that writes is given by its name; it cannot do so on a standby and
+ * elsewhere.  Connects to SPI, and returns the set, valid until the end of the
+ * transaction, and the key.  The set's first table is locked until then, whoever
+ * works with it; only drop waits for that.
  */
-Datum
-dedup_key(FunctionCallInfo fcinfo, const char *writer, const char *third)
+DedupSet *
+dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
+		   Datum *key)
 {
 	const char *const names[] = {"dedup set", "key", third};
-	Datum		key;
+	Oid			relid = PG_GETARG_OID(0);
+	AclResult	allowed;
+	DedupSet   *set;
 	Size		size;
 
 	if (writer != NULL)
@@ -444,29 +397,28 @@ dedup_key(FunctionCallInfo fcinfo, const char *writer, const char *third)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("%s must not be null", names[i])));
 	}
-	key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
-	size = VARSIZE_ANY_EXHDR(DatumGetPointer(key));
+	*key = PointerGetDatum(PG_GETARG_TEXT_PP(1));
+	size = VARSIZE_ANY_EXHDR(DatumGetPointer(*key));
 	if (size > DEDUP_MAX_KEY)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("key is too long"),
 				 errdetail("It has %zu bytes; a key has at most %d.", size,
 						   DEDUP_MAX_KEY)));
-	return key;
-}
 
-/*
- * Reports a set that is distributed, if the snapshot is the transaction's:
- * another node cannot be asked for its latest.
- */
-void
-dedup_check_isolation(DedupSet *set)
-{
-	if (set->distributed && IsolationUsesXactSnapshot())
+	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
+	LockRelationOid(relid, AccessShareLock);
+	SPI_connect();
+	set = find_set(relid, fcinfo->flinfo->fn_oid);
+	/* another node cannot be asked for its latest snapshot */
+	if (writer != NULL && set->distributed && IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ids of a distributed dedup set can be claimed in READ COMMITTED only"),
 				 errhint("Use SET TRANSACTION ISOLATION LEVEL READ COMMITTED.")));
+	return set;
 }
 
 /* Returns an id as an element of a chunk. */
