@@ -416,7 +416,8 @@ BEGIN
 	IF (options->>'deferred')::boolean THEN
 		EXECUTE format('CREATE TABLE %s AS SELECT %s, id, %s FROM %s WITH NO DATA', t[5], keys,
 					   @extschema@._roaring64_rollup_list('c%1$s', set_names), t[7]);
-		EXECUTE format('CREATE INDEX ON %s (%s)', t[5], keys);
+		-- in no order that GROUP BY can use, which would fetch each row by the index
+		EXECUTE format('CREATE INDEX ON %s (%s)', t[5], @extschema@._roaring64_rollup_list('k%1$s NULLS FIRST', names));
 		-- a publication of all tables wants to know what is deleted
 		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[5]);
 		EXECUTE format('CREATE VIEW %s AS SELECT %s, %s FROM (SELECT %s, %s FROM %s UNION ALL '
@@ -635,14 +636,14 @@ BEGIN
 		RETURN;
 	END IF;
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
+	pending := pending || format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''', block, least(block + blocks, 4294967295));
+	-- what is read is what is deleted: one statement has one snapshot
 	EXECUTE format(
-		'WITH taken AS (DELETE FROM %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)'' RETURNING *) '
-		'INSERT INTO %s AS t (%s, %s) SELECT %s, %s FROM taken GROUP BY %s ORDER BY %s '
-		'ON CONFLICT (%s) DO UPDATE SET %s',
-		pending, block, least(block + blocks, 4294967295), target,
+		'WITH taken AS (DELETE FROM %s) INSERT INTO %s AS t (%s, %s) SELECT %s, %s FROM %s GROUP BY %s ORDER BY %s '
+		'ON CONFLICT (%s) DO UPDATE SET %s', pending, target,
 		@extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('%2$I', m.set_names), keys,
 		@extschema@._roaring64_rollup_list('coalesce(%3$s.roaring64_agg(id) FILTER (WHERE c%1$s), ''{}'')', m.set_names),
-		keys, keys, @extschema@._roaring64_rollup_list('%2$I', m.names),
+		pending, keys, keys, @extschema@._roaring64_rollup_list('%2$I', m.names),
 		@extschema@._roaring64_rollup_list('%2$I = CASE WHEN %3$s.roaring64_is_empty(excluded.%2$I) THEN t.%2$I '
 										   'ELSE %3$s.roaring64_or(t.%2$I, excluded.%2$I) END', m.set_names));
 END
