@@ -397,7 +397,7 @@ BEGIN
 	count_some := format('SELECT array_agg(k), array_agg(c) FROM (%s UNION ALL SELECT * FROM unnest($4, $5) '
 						 'ORDER BY c DESC LIMIT $6) AS b', count_some);
 	OPEN sizes NO SCROLL FOR EXECUTE format('SELECT ctid, %1$s.roaring64_cardinality(%2$I) FROM %3$s '
-		'ORDER BY %1$s.roaring64_cardinality(%2$I) DESC NULLS LAST', '@extschema@', set_name, target);
+		'WHERE %2$I IS NOT NULL ORDER BY %1$s.roaring64_cardinality(%2$I) DESC', '@extschema@', set_name, target);
 	LOOP
 		places := '{}';
 		LOOP

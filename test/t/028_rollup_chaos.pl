@@ -119,7 +119,7 @@ sub value
 	for (1 .. 60)
 	{
 		$status = $node->psql('postgres', $query, stdout => \$out, stderr => \$err);
-		last if $status == 0 || $err !~ /deadlock detected|starting up|recovery|No such file|terminat|crash|could not/;
+		last if $status == 0 || $err !~ /deadlock detected|lock timeout|starting up|recovery|No such file|terminat|crash|could not/;
 		usleep 200_000;
 	}
 	die "$query: $err" if $status != 0;
