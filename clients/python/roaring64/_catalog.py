@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 # The type is where the extension is, whatever the search path.
 FIND_TYPE = """
@@ -12,22 +12,14 @@ JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
 JOIN pg_catalog.pg_type t ON t.typnamespace = n.oid AND t.typname = 'roaring64'
 WHERE e.extname = 'roaring64'"""
 
-CLAIM = "SELECT roaring64_dedup_claim(%s::regclass, %s::text, %s::bigint)"
+# The id has no cast, which would round a float.
+CLAIM = "SELECT roaring64_dedup_claim(CAST(CAST({} AS text) AS regclass), CAST({} AS text), {})"
 
 
-class TypeName(NamedTuple):
-    """The type roaring64 of a database."""
-
-    oid: int
-    array_oid: int
-    schema: str
-    qualified: str
-
-
-def found_type(row: Any) -> TypeName:
+def found_type(row: Any) -> tuple[int, int, str, str]:
     """Return the row of FIND_TYPE; raises LookupError if there was none."""
     if row is None:
         raise LookupError(
             "the extension roaring64 does not exist in this database: CREATE EXTENSION roaring64"
         )
-    return TypeName(*row)
+    return tuple(row)

@@ -18,8 +18,8 @@ from pyroaring import BitMap64, FrozenBitMap64
 if TYPE_CHECKING:
     import numpy as np
 
-Bitmap = Union[BitMap64, FrozenBitMap64]
-Ids = Union[Bitmap, Iterable[int]]
+AnyBitmap = Union[BitMap64, FrozenBitMap64]
+Ids = Union[AnyBitmap, Iterable[int]]
 Bytes = Union[bytes, bytearray, memoryview]
 
 MIN_ID = -(2**63)
@@ -27,7 +27,24 @@ MAX_ID = 2**63 - 1
 _MODULUS = 2**64
 
 
-def bitmap(values: Ids | Bytes) -> FrozenBitMap64:
+class Bitmap(FrozenBitMap64):
+    """A FrozenBitMap64 whose text has the ids, signed, or how many there are.
+
+    Operators give a Bitmap where the one on the left is one.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:  # repr() is the same
+        size = len(self)
+        if size <= 20:  # noqa: PLR2004
+            return f"bitmap({ids(self)})"
+        first = self.rank(MAX_ID)
+        lowest, highest = array("q", array("Q", [self[first % size], self[first - 1]]).tobytes())
+        return f"<bitmap of {size} ids from {lowest} to {highest}>"
+
+
+def bitmap(values: Ids | Bytes) -> Bitmap:
     """Return the set of some ids, each from -2**63 to 2**63 - 1.
 
     ``values`` is an iterable of ints, a numpy array of an integer type, the bytes
@@ -36,10 +53,10 @@ def bitmap(values: Ids | Bytes) -> FrozenBitMap64:
     Raises TypeError for what is no int (a bool is none) and ValueError for an
     int out of range and for bytes that are no set.
     """
-    if isinstance(values, FrozenBitMap64):
+    if isinstance(values, Bitmap):
         return values
-    if isinstance(values, BitMap64):
-        return FrozenBitMap64(values)
+    if isinstance(values, (BitMap64, FrozenBitMap64)):
+        return Bitmap(values)
     if isinstance(values, range):
         return _from_range(values)
     if isinstance(values, (bytes, bytearray, memoryview)):
@@ -52,34 +69,32 @@ def bitmap(values: Ids | Bytes) -> FrozenBitMap64:
     return _from_iterable(values)
 
 
-def ids(values: Bitmap) -> list[int]:
+def ids(values: AnyBitmap) -> list[int]:
     """Return the ids of a bitmap, signed and in ascending order."""
     return _to_signed(values).tolist()
 
 
-def to_numpy(values: Bitmap) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def to_numpy(values: AnyBitmap) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the ids of a bitmap, signed and in ascending order, as an array of int64."""
     import numpy as np  # noqa: PLC0415
 
     return np.frombuffer(_to_signed(values), dtype=np.int64)
 
 
-def _to_signed(values: Bitmap) -> array[int]:
+def _to_signed(values: AnyBitmap) -> array[int]:
     elements = array("q")
     elements.frombytes(memoryview(values.to_array()).cast("B"))
     # The elements ascend unsigned, so that negative ids come last.
-    negative = values.range_cardinality(2**63, _MODULUS - 1) + ((_MODULUS - 1) in values)
-    if negative:
-        elements = elements[-negative:] + elements[:-negative]
-    return elements
+    first = values.rank(MAX_ID)
+    return elements[first:] + elements[:first] if first < len(elements) else elements
 
 
-def from_bytes(data: Bytes) -> FrozenBitMap64:
+def from_bytes(data: Bytes) -> Bitmap:
     """Return the set whose bytes the server has sent."""
-    return FrozenBitMap64.deserialize(bytes(data))
+    return Bitmap.deserialize(bytes(data))
 
 
-def from_text(text: str) -> FrozenBitMap64:
+def from_text(text: str) -> Bitmap:
     """Return the set whose text the server has sent."""
     if text.startswith("\\x"):
         return from_bytes(bytes.fromhex(text[2:]))
@@ -91,16 +106,16 @@ def to_text(values: Ids | Bytes) -> str:
     return "\\x" + bitmap(values).serialize().hex()
 
 
-def load(value: Any) -> FrozenBitMap64 | None:
+def load(value: Any) -> Bitmap | None:
     """Return the set that any driver has read, registered with or not."""
-    if value is None or isinstance(value, FrozenBitMap64):
+    if value is None or isinstance(value, Bitmap):
         return value
     return from_text(value) if isinstance(value, str) else from_bytes(value)
 
 
-def _from_range(values: range) -> FrozenBitMap64:
+def _from_range(values: range) -> Bitmap:
     if not values:
-        return FrozenBitMap64()
+        return Bitmap()
     if values.step < 0:
         values = values[::-1]
     for end in (values[0], values[-1]):
@@ -112,10 +127,10 @@ def _from_range(values: range) -> FrozenBitMap64:
         first, last = (id + _MODULUS for id in (values[0], values[negative - 1]))
         result |= BitMap64(range(first, last, values.step))
         result.add(last)
-    return FrozenBitMap64(result)
+    return Bitmap(result)
 
 
-def _from_iterable(values: Iterable[int]) -> FrozenBitMap64:
+def _from_iterable(values: Iterable[int]) -> Bitmap:
     values = list(values)
     for kind in set(map(type, values)):
         if issubclass(kind, bool) or not issubclass(kind, Integral):
@@ -129,7 +144,7 @@ def _from_iterable(values: Iterable[int]) -> FrozenBitMap64:
         raise
 
 
-def _from_numpy(values: Any) -> FrozenBitMap64:
+def _from_numpy(values: Any) -> Bitmap:
     if values.dtype.kind not in "iu" or values.ndim != 1:
         raise TypeError(
             f"{_shown(values)} is no set of ids: it has to have one dimension and an integer type"
@@ -139,17 +154,17 @@ def _from_numpy(values: Any) -> FrozenBitMap64:
     return _from_signed(memoryview(values.astype("int64", order="C", copy=False)))
 
 
-def _from_signed(values: array[int] | memoryview) -> FrozenBitMap64:
+def _from_signed(values: array[int] | memoryview) -> Bitmap:
     elements = array("Q")
     if len(values):
         elements.frombytes(memoryview(values).cast("B"))
-    return FrozenBitMap64(elements)
+    return Bitmap(elements)
 
 
-def _from_foreign_bytes(data: bytes) -> FrozenBitMap64:
+def _from_foreign_bytes(data: bytes) -> Bitmap:
     """Return the set of bytes that may be anything."""
     try:
-        result = FrozenBitMap64.deserialize(data)
+        result = Bitmap.deserialize(data)
     except (IndexError, ValueError):
         result = None
     # Bytes after the set, for example, are not noticed otherwise.

@@ -8,24 +8,28 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from roaring64._catalog import FIND_TYPE, found_type
-from roaring64._values import Ids, bitmap, from_bytes
+from roaring64._catalog import CLAIM, FIND_TYPE, found_type
+from roaring64._values import bitmap, from_bytes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
 async def register(connection: Any) -> None:
-    """Let the connection read roaring64 as FrozenBitMap64, and write sets of ids.
+    """Let the connection read roaring64 as Bitmap, and write sets of ids.
 
     Raises LookupError if the database has no extension roaring64.  For a value
     that is no set of ids asyncpg raises its DataError, with ours as the cause.  It
     takes a set in a list for a row of a matrix: for a parameter that is an array
     of sets, make a list of their ``serialize()``.
     """
-    found = found_type(await connection.fetchrow(FIND_TYPE))
+    _, _, schema, _ = found_type(await connection.fetchrow(FIND_TYPE))
     await connection.set_type_codec(
-        "roaring64", schema=found.schema, format="binary", encoder=_encode, decoder=from_bytes
+        "roaring64",
+        schema=schema,
+        format="binary",
+        encoder=lambda ids: bitmap(ids).serialize(),
+        decoder=from_bytes,
     )
 
 
@@ -33,10 +37,4 @@ async def register(connection: Any) -> None:
 async def claim(connection: Any, set: str, key: str, id: int) -> AsyncIterator[bool | None]:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does."""
     async with connection.transaction():
-        yield await connection.fetchval(
-            "SELECT roaring64_dedup_claim($1::text::regclass, $2, $3)", set, key, id
-        )
-
-
-def _encode(values: Ids) -> bytes:
-    return bitmap(values).serialize()
+        yield await connection.fetchval(CLAIM.format("$1", "$2", "$3"), set, key, id)

@@ -6,8 +6,9 @@ class Inbox(models.Model):
 Inbox.objects.filter(id=1).update(read=Add("read", 5))
 Inbox.objects.filter(read__contains=5)
 
-An operand of a function or lookup is the name of a field, an expression, an id,
-or a set of ids.
+The lookups are ``contains`` (an id, or all ids of a set), ``contained_by`` (all ids are
+in another set), ``overlap`` (any id is) and ``cardinality``.  An operand of a function
+or lookup is the name of a field, an expression, an id, or a set of ids.
 """
 
 from __future__ import annotations
@@ -17,27 +18,19 @@ from functools import wraps
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
-from django.contrib.postgres.operations import CreateExtension
+from django.contrib.postgres import lookups
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.query_utils import DeferredAttribute
-from pyroaring import FrozenBitMap64
 
 from roaring64._catalog import CLAIM
-from roaring64._values import bitmap, from_text, load, to_text
+from roaring64._values import Bitmap, bitmap, from_text, load, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_EMPTY = FrozenBitMap64()
-
-
-class Roaring64Extension(CreateExtension):
-    """CREATE EXTENSION roaring64, for the first migration."""
-
-    def __init__(self) -> None:
-        super().__init__("roaring64")
+_EMPTY = Bitmap()
 
 
 @contextmanager
@@ -47,12 +40,12 @@ def claim(connection: Any, set: str, key: str, id: int) -> Iterator[bool | None]
     The connection is ``django.db.connection``, or one of ``connections``.
     """
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-        cursor.execute(CLAIM, [set, key, id])
+        cursor.execute(CLAIM.format("%s", "%s", "%s"), [set, key, id])
         yield cursor.fetchone()[0]
 
 
 class Roaring64Field(models.Field):
-    """A set of bigint.  An object has it as a FrozenBitMap64.
+    """A set of bigint.  An object has it as a Bitmap.
 
     save() of an object that was read does not write the set but what has changed
     since: it adds and removes ids, so that what others have added meanwhile stays.
@@ -65,24 +58,17 @@ class Roaring64Field(models.Field):
     empty_strings_allowed = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["editable"] = False
-        super().__init__(*args, **kwargs)
-
-    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
-        """Return what a migration repeats."""
-        name, path, args, kwargs = super().deconstruct()
-        del kwargs["editable"]
-        return name, path, args, kwargs
+        super().__init__(*args, **{**kwargs, "editable": False})
 
     def db_type(self, connection: object) -> str:
         """Return the type's name in DDL and casts."""
         return "roaring64"
 
-    def from_db_value(self, value: Any, *_args: object) -> FrozenBitMap64 | None:
+    def from_db_value(self, value: Any, *_args: object) -> Bitmap | None:
         """Read a set in whatever form the driver gives it."""
         return load(value)
 
-    def to_python(self, value: Any) -> FrozenBitMap64 | None:
+    def to_python(self, value: Any) -> Bitmap | None:
         """Return the set of ids, or of the text that value_to_string() gives."""
         try:
             if value is None:
@@ -125,11 +111,11 @@ class Roaring64Field(models.Field):
         if model_instance._state.adding or self._memory not in state:  # noqa: SLF001
             return value
         before = state[self._memory]
-        if value is None and before is None:
+        if value is before:
             value = before = _EMPTY
-        if not isinstance(value, FrozenBitMap64):
+        if not isinstance(value, Bitmap):
             return value
-        if not isinstance(before, FrozenBitMap64):
+        if not isinstance(before, Bitmap):
             before = _EMPTY
         return _Difference(self.column, value - before, before - value)
 
@@ -154,7 +140,7 @@ class _Difference:
     It is no expression, as Django 6 would read its value after each save().
     """
 
-    def __init__(self, column: str, added: FrozenBitMap64, removed: FrozenBitMap64) -> None:
+    def __init__(self, column: str, added: Bitmap, removed: Bitmap) -> None:
         self._column, self._added, self._removed = column, added, removed
 
     def as_sql(self, _compiler: object, connection: Any) -> tuple[str, list[str]]:
@@ -242,38 +228,10 @@ class AndAgg(Agg):
     name = "AndAgg"
 
 
-class _Test(models.Lookup):
-    output_field = models.BooleanField()
-    operator: str
-
+class _Lookup(models.Lookup):
     def get_prep_lookup(self) -> Any:
         return _operand(self.rhs)
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
-        left, left_params = self.process_lhs(compiler, connection)
-        right, right_params = self.process_rhs(compiler, connection)
-        return f"{left} {self.operator} {right}", [*left_params, *right_params]
 
-
-@Roaring64Field.register_lookup
-class Contains(_Test):
-    """filter(read__contains=5): the set has an id, or all ids of a set."""
-
-    lookup_name = "contains"
-    operator = "@>"
-
-
-@Roaring64Field.register_lookup
-class ContainedBy(_Test):
-    """filter(read__contained_by=ids): all ids of the set are in another one."""
-
-    lookup_name = "contained_by"
-    operator = "<@"
-
-
-@Roaring64Field.register_lookup
-class Overlap(_Test):
-    """filter(read__overlap=ids): the set has any id of another one."""
-
-    lookup_name = "overlap"
-    operator = "&&"
+for _base in (lookups.DataContains, lookups.ContainedBy, lookups.Overlap):
+    Roaring64Field.register_lookup(type(_base.__name__, (_Lookup, _base), {}))

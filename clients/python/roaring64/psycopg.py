@@ -18,8 +18,8 @@ from psycopg.rows import tuple_row
 from psycopg.types import TypeInfo
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import CLAIM, FIND_TYPE, TypeName, found_type
-from roaring64._values import Ids, bitmap, from_bytes, from_text, to_text
+from roaring64._catalog import CLAIM, FIND_TYPE, found_type
+from roaring64._values import Bitmap, Ids, bitmap, from_bytes, from_text, to_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from psycopg.abc import Buffer
 
 
+_CLAIM = CLAIM.format("%s", "%s", "%s")
+
+
 def register(connection: Connection[Any]) -> None:
-    """Let the connection read roaring64 as FrozenBitMap64, and write sets of ids.
+    """Let the connection read roaring64 as Bitmap, and write sets of ids.
 
     Parameters may be of the types BitMap64, FrozenBitMap64, set, frozenset and
     range; make a bitmap() of others.  Raises LookupError if the database has no
@@ -37,14 +40,14 @@ def register(connection: Connection[Any]) -> None:
     """
     with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
         row = cursor.execute(FIND_TYPE).fetchone()
-    _adapt(connection, found_type(row))
+    _adapt(connection, *found_type(row))
 
 
 async def register_async(connection: AsyncConnection[Any]) -> None:
     """Do the same as register() for an asynchronous connection."""
     async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
         row = await (await cursor.execute(FIND_TYPE)).fetchone()
-    _adapt(connection, found_type(row))
+    _adapt(connection, *found_type(row))
 
 
 @contextmanager
@@ -55,7 +58,7 @@ def claim(connection: Connection[Any], set: str, key: str, id: int) -> Iterator[
     old to tell.
     """
     with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        (new,) = cursor.execute(CLAIM, [set, key, id]).fetchone() or (None,)
+        (new,) = cursor.execute(_CLAIM, [set, key, id]).fetchone() or (None,)
         yield new
 
 
@@ -65,7 +68,7 @@ async def claim_async(
 ) -> AsyncIterator[bool | None]:
     """Do the same as claim() for an asynchronous connection."""
     async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        (new,) = await (await cursor.execute(CLAIM, [set, key, id])).fetchone() or (None,)
+        (new,) = await (await cursor.execute(_CLAIM, [set, key, id])).fetchone() or (None,)
         yield new
 
 
@@ -82,24 +85,25 @@ class _BinaryDumper(Dumper):
 
 
 class _TextLoader(Loader):
-    def load(self, data: Buffer) -> FrozenBitMap64:
+    def load(self, data: Buffer) -> Bitmap:
         return from_text(bytes(data).decode())
 
 
 class _BinaryLoader(Loader):
     format = Format.BINARY
 
-    def load(self, data: Buffer) -> FrozenBitMap64:
+    def load(self, data: Buffer) -> Bitmap:
         return from_bytes(data)
 
 
-def _adapt(connection: Connection[Any] | AsyncConnection[Any], found: TypeName) -> None:
-    info = TypeInfo("roaring64", found.oid, found.array_oid, regtype=found.qualified)
-    info.register(connection)
+def _adapt(
+    connection: Connection[Any] | AsyncConnection[Any], oid: int, array: int, _: str, qualified: str
+) -> None:
+    TypeInfo("roaring64", oid, array, regtype=qualified).register(connection)
     for loader in (_TextLoader, _BinaryLoader):
-        connection.adapters.register_loader(found.oid, loader)
+        connection.adapters.register_loader(oid, loader)
     # The last is the one that %s takes, and that COPY finds by the type's OID.
     for base in (_TextDumper, _BinaryDumper):
-        dumper = type(base.__name__, (base,), {"oid": found.oid})
+        dumper = type(base.__name__, (base,), {"oid": oid})
         for kind in (range, frozenset, set, FrozenBitMap64, BitMap64):
             connection.adapters.register_dumper(kind, dumper)

@@ -1,7 +1,7 @@
 """roaring64 for SQLAlchemy 2, with psycopg, psycopg2 or asyncpg, which need not be registered.
 
     class Inbox(Base):
-        read: Mapped[FrozenBitMap64] = mapped_column(Roaring64, server_default="{}")
+        read: Mapped[roaring64.Bitmap] = mapped_column(Roaring64, server_default="{}")
 
     session.execute(update(Inbox).where(Inbox.id == 1).values(read=Inbox.read.add(5)))
 
@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 from typing import cast as cast_type
 
 import sqlalchemy as sa
-from pyroaring import FrozenBitMap64
-from sqlalchemy.dialects.postgresql import REGCLASS
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.orm import Mapper
 from sqlalchemy.types import UserDefinedType
 
-from roaring64._values import Ids, bitmap, load, to_text
+from roaring64._catalog import CLAIM
+from roaring64._values import Bitmap, Ids, bitmap, load, to_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -34,10 +33,12 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 Operand = Union[int, Ids, sa.ColumnElement[Any]]
-Set = sa.ColumnElement[FrozenBitMap64]
+Set = sa.ColumnElement[Bitmap]
+
+_CLAIM = sa.text(CLAIM.format(":set", ":key", ":id"))
 
 
-class Roaring64(UserDefinedType[FrozenBitMap64]):
+class Roaring64(UserDefinedType[Bitmap]):
     """A set of bigint.
 
     An operand of its operators is an id, a set of ids, or an expression: a bigint,
@@ -46,7 +47,7 @@ class Roaring64(UserDefinedType[FrozenBitMap64]):
 
     cache_ok = True
 
-    class Comparator(UserDefinedType.Comparator[FrozenBitMap64]):
+    class Comparator(UserDefinedType.Comparator[Bitmap]):
         """The operators and functions of a column or an expression."""
 
         def contains(self, other: Operand, **_kwargs: Any) -> sa.ColumnElement[bool]:
@@ -77,10 +78,6 @@ class Roaring64(UserDefinedType[FrozenBitMap64]):
             """Return the set with an id, or with all ids of a set; NULL counts as empty."""
             return _set(sa.func.coalesce(self.expr, _operand(())), "|", other)
 
-        def remove(self, other: Operand) -> Set:
-            """Return the set without an id, or without the ids of a set."""
-            return self - other
-
         def cardinality(self) -> sa.ColumnElement[int]:
             """Return how many ids the set has."""
             return sa.func.roaring64_cardinality(self.expr, type_=sa.BigInteger)
@@ -106,7 +103,7 @@ class Roaring64(UserDefinedType[FrozenBitMap64]):
         """Send a set as its bytes, which every driver sends without being registered."""
         return lambda value: None if value is None else bitmap(value).serialize()
 
-    def bind_expression(self, bindvalue: sa.BindParameter[FrozenBitMap64]) -> Set:
+    def bind_expression(self, bindvalue: sa.BindParameter[Bitmap]) -> Set:
         """Make a set of the bytes."""
         return sa.cast(sa.cast(bindvalue, sa.LargeBinary), Roaring64)
 
@@ -116,7 +113,7 @@ class Roaring64(UserDefinedType[FrozenBitMap64]):
 
     def result_processor(
         self, dialect: sa.Dialect, coltype: object
-    ) -> Callable[[Any], FrozenBitMap64 | None]:
+    ) -> Callable[[Any], Bitmap | None]:
         """Read a set in whatever form the driver gives it."""
         return load
 
@@ -138,7 +135,7 @@ def claim(
     The block is a savepoint, within the transaction that the caller commits.
     """
     with connection.begin_nested():
-        yield connection.scalar(_claim(set, key, id))
+        yield connection.scalar(_CLAIM, {"set": set, "key": key, "id": id})
 
 
 @asynccontextmanager
@@ -147,13 +144,7 @@ async def claim_async(
 ) -> AsyncIterator[bool | None]:
     """Do the same as claim() for an asynchronous connection or session."""
     async with connection.begin_nested():
-        yield await connection.scalar(_claim(set, key, id))
-
-
-def _claim(set: str, key: str, id: int) -> sa.Select[Any]:
-    name = sa.cast(sa.literal(set, sa.Text), REGCLASS)
-    claim = sa.func.roaring64_dedup_claim
-    return sa.select(claim(name, sa.literal(key, sa.Text), _operand(id), type_=sa.Boolean))
+        yield await connection.scalar(_CLAIM, {"set": set, "key": key, "id": id})
 
 
 def _set(left: sa.ColumnElement[Any], operator: str, right: Operand) -> Set:
@@ -184,8 +175,8 @@ def _freeze(_target: object, value: Any, _old: object, _initiator: object) -> An
 def _send_difference(mapper: Mapper[Any], _connection: sa.Connection, target: object) -> None:
     for key in _keys(mapper):
         history = sa.inspect(target).attrs[key].history
-        if history.deleted and history.added and isinstance(history.added[0], FrozenBitMap64):
-            old, new = history.deleted[0] or FrozenBitMap64(), history.added[0]
+        if history.deleted and history.added and isinstance(history.added[0], Bitmap):
+            old, new = history.deleted[0] or Bitmap(), history.added[0]
             setattr(target, key, getattr(mapper.class_, key).add(new - old) - (old - new))
 
 

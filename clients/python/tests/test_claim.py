@@ -62,22 +62,56 @@ def test_psycopg2(database, processed, remembered, autocommit):
     connection.close()
 
 
-def test_within_a_transaction(database, processed, remembered):
+def test_within_a_transaction_of_psycopg(database, processed, remembered):
     """The block is a savepoint: what was done before stays, and the caller decides."""
-    connection = psycopg2.connect("")
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TEMP TABLE before ()")
-    with pytest.raises(Broken):
-        with roaring64.psycopg2.claim(connection, processed, "k", 1):
+    with psycopg.connect() as connection:
+        connection.execute("CREATE TEMP TABLE before ()")
+        with pytest.raises(Broken), roaring64.psycopg.claim(connection, processed, "k", 1):
             raise Broken
-    with roaring64.psycopg2.claim(connection, processed, "k", 2) as new:
+        with roaring64.psycopg.claim(connection, processed, "k", 2) as new:
+            assert new
+        assert remembered() == []
+        connection.commit()
+        assert remembered() == [2]
+        connection.execute("SELECT FROM before")
+
+
+def test_within_a_transaction_of_psycopg2(database, processed, remembered):
+    """The block ends the transaction, as psycopg2's own does."""
+    connection = psycopg2.connect("")
+    cursor = connection.cursor()
+    cursor.execute("CREATE TEMP TABLE before ()")
+    with roaring64.psycopg2.claim(connection, processed, "k", 1) as new:
         assert new
-    assert remembered() == []
-    connection.commit()
-    assert remembered() == [2]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM before")
+    assert remembered() == [1]
+    cursor.execute("DROP TABLE before")
+    with pytest.raises(Broken), roaring64.psycopg2.claim(connection, processed, "k", 2):
+        raise Broken
+    assert remembered() == [1]
+    cursor.execute("SELECT FROM before")
+    with roaring64.psycopg2.claim(connection, processed, "k", 3):
+        with pytest.raises(psycopg2.ProgrammingError, match="re-entered"):
+            with roaring64.psycopg2.claim(connection, processed, "k", 4):
+                pass
+    assert remembered() == [1, 3]
     connection.close()
+
+
+@pytest.mark.parametrize("wrong", [1.5, "x", 2**63, None], ids=repr)
+def test_bad_input(database, processed, remembered, wrong):
+    """No id is rounded or cut, and NULL is none."""
+    connections = [psycopg.connect(), psycopg2.connect("")]
+    for module, connection in zip((roaring64.psycopg, roaring64.psycopg2), connections):
+        with pytest.raises((psycopg.Error, psycopg2.Error)):
+            with module.claim(connection, processed, "k", wrong):
+                pass
+        connection.close()
+    engine = sqlalchemy.create_engine("postgresql+psycopg://")
+    with engine.connect() as connection, pytest.raises(sqlalchemy.exc.DBAPIError):
+        with roaring64.sqlalchemy.claim(connection, processed, "k", wrong):
+            pass
+    engine.dispose()
+    assert remembered() == []
 
 
 def test_sqlalchemy(database, processed, remembered):

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import produce_migrations
 from alembic.migration import MigrationContext
-from pyroaring import BitMap64, FrozenBitMap64
+from pyroaring import BitMap64
 from sqlalchemy import orm
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
@@ -25,7 +25,7 @@ class Inbox(Base):
     __tablename__ = "sqlalchemy_inbox"
     id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(server_default="")
-    read: orm.Mapped[FrozenBitMap64] = orm.mapped_column(Roaring64, server_default="{}")
+    read: orm.Mapped[roaring64.Bitmap] = orm.mapped_column(Roaring64, server_default="{}")
     starred = orm.mapped_column(Roaring64)
     __table_args__ = (
         sa.Index("by_id", read, postgresql_using="gin"),
@@ -92,7 +92,7 @@ def test_tests(session):
 def test_set_operators(session):
     def value(expression):
         read = session.scalar(sa.select(expression).where(Inbox.id == 1))
-        return roaring64.ids(read) if isinstance(read, FrozenBitMap64) else read
+        return roaring64.ids(read) if isinstance(read, roaring64.Bitmap) else read
 
     assert value(Inbox.read) == [-3, 1, 2]
     assert value(Inbox.read | 5) == [-3, 1, 2, 5]
@@ -104,7 +104,7 @@ def test_set_operators(session):
     assert value(Inbox.read | Inbox.read) == [-3, 1, 2]
     assert value(Inbox.read.add(5)) == [-3, 1, 2, 5]
     assert value(Inbox.starred.add(5)) == [5]
-    assert value(Inbox.read.remove({1, 5})) == [-3, 2]
+    assert value(Inbox.read - {1, 5}) == [-3, 2]
     assert value(Inbox.read.cardinality()) == 3
 
 
@@ -138,7 +138,7 @@ def test_literal_binds(session):
 
 @pytest.mark.parametrize("wrong", [1.5, "x", True, 2**63, [1.5], [2**63], b"abc", None], ids=repr)
 def test_bad_operands(wrong):
-    for method in ("contains", "overlaps", "add", "remove", "__sub__"):
+    for method in ("contains", "overlaps", "add", "__sub__"):
         with pytest.raises((TypeError, ValueError)):
             getattr(Inbox.read, method)(wrong)
 
@@ -158,7 +158,7 @@ def test_objects(session):
     session.add(Inbox(id=4, name="d", read={7, -7}))
     session.flush()
     inbox = session.get(Inbox, 4)
-    assert type(inbox.read) is FrozenBitMap64
+    assert type(inbox.read) is roaring64.Bitmap
     with pytest.raises(AttributeError):
         inbox.read.add(8)
     session.commit()

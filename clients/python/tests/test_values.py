@@ -1,6 +1,7 @@
 """The conversions, which need no server."""
 
 import array
+import copy
 import enum
 import pickle
 
@@ -91,7 +92,7 @@ class Number(enum.IntEnum):
 )
 def test_what_is_a_set(values):
     made = roaring64.bitmap(values)
-    assert type(made) is FrozenBitMap64
+    assert type(made) is roaring64.Bitmap
     assert roaring64.ids(made) == [1, 2, 7]
 
 
@@ -172,6 +173,47 @@ def test_copies_are_independent():
     assert list(made) == [1]
     assert hash(made) == hash(roaring64.bitmap([1]))
     assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_set_operators_and_comparisons():
+    """The results are of the same type, and equal to those of pyroaring."""
+    one, two = roaring64.bitmap([-3, 1, 2]), roaring64.bitmap([-3, 2, 5])
+    plain = [FrozenBitMap64(values) for values in (one, two)]
+    for operator in ("__or__", "__and__", "__sub__", "__xor__", "union", "intersection", "difference"):
+        result = getattr(one, operator)(two)
+        assert type(result) is type(getattr(one, operator)(plain[1])) is roaring64.Bitmap
+        assert result == getattr(plain[0], operator)(plain[1])
+    for same in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one | one):
+        assert type(same) is roaring64.Bitmap
+        assert same == one == plain[0] == same
+        assert hash(same) == hash(one) == hash(plain[0])
+    assert one != two
+    assert one < one | two >= two
+    assert {one: 1}[plain[0]] == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([], "bitmap([])"),
+        ([5, -1], "bitmap([-1, 5])"),
+        (ENDS, f"bitmap({ENDS})"),
+        (range(-10, 10), f"bitmap({[*range(-10, 10)]})"),
+        (range(-10, 11), "<bitmap of 21 ids from -10 to 10>"),
+        (range(21), "<bitmap of 21 ids from 0 to 20>"),
+        (range(-30, -5), "<bitmap of 25 ids from -30 to -6>"),
+        (
+            [*range(2**63 - 20, 2**63), *range(-(2**63), 20 - 2**63)],
+            f"<bitmap of 40 ids from {-(2**63)} to {2**63 - 1}>",
+        ),
+        (range(-1_000_000, 1_000_000, 2), "<bitmap of 1000000 ids from -1000000 to 999998>"),
+    ],
+)
+def test_text(values, text):
+    """With the signs of the ids, which pyroaring's str() has not, and short."""
+    made = roaring64.bitmap(values)
+    assert str(made) == repr(made) == f"{made}" == text
+    assert str(made | made) == text
 
 
 def test_numpy_is_not_copied():
