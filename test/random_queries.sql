@@ -284,7 +284,7 @@ BEGIN
 			IF shown < 5 THEN
 				shown := shown + 1;
 				RAISE NOTICE E'%\n$1 = %, %, moves %\n%found %\nexpected %', left(one.query, 1000), left(given, 300), kind, moves,
-					regexp_replace(plan, '(.{200})\N*', '\1', 'g'), left(found::text, 300), left(expected::text, 300);
+					regexp_replace(plan, '([^\n]{200})[^\n]*', '\1', 'g'), left(found::text, 300), left(expected::text, 300);
 			END IF;
 		END IF;
 	END LOOP;
