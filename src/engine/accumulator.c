@@ -33,8 +33,16 @@
 /* A set that is smaller than this part of the flat set waits. */
 #define IN_PLACE_SHARE	8
 
-/* Up to this many values are searched for one, not merged. */
+/* Up to this many values are searched for one, or counted, not merged. */
 #define FEW_VALUES		1024
+
+/* With more new ones than this, merging is faster than settling them. */
+#define FEW_NEW			32
+
+/* A loose set of fewer bytes is left so. */
+#define LEAST_LOOSE		((size_t) 4 * 1024 * 1024)
+
+#define UNKNOWN			UINT64_MAX	/* a cardinality */
 
 static const uint8_t empty_set[R64_HEADER_SIZE];
 
@@ -53,9 +61,20 @@ release(const r64_accumulator *acc, void *p)
 		acc->env->release(acc->env->arg, p);
 }
 
+/* Forgets what is known of the flat set, which changes. */
+static void
+forget_flat(r64_accumulator *acc)
+{
+	release(acc, acc->index);
+	acc->index = NULL;
+	acc->card = UNKNOWN;
+	acc->settled = 0;
+}
+
 static void
 replace_flat(r64_accumulator *acc, r64_buf flat)
 {
+	forget_flat(acc);
 	release(acc, acc->flat.base);
 	acc->flat = flat;
 }
@@ -73,6 +92,7 @@ is_canonical(const r64_accumulator *acc, const r64_set *s)
 			r64_words	scratch;
 			bitset_container_t view;
 
+			r64_poll_every(acc->env, i + 1, 1023);
 			r64_container_at(acc->env, &walk.b, i, &c);
 			if (c.type != R64_BITSET)
 				continue;
@@ -104,14 +124,20 @@ tidy(const r64_accumulator *acc, r64_buf loose)
  * Replaces the flat set by one that was made loosely: until it is read, its
  * bitsets may stay where runs would take fewer bytes.  As a union fills up,
  * they would be turned to runs and back with every merge.
+ *
+ * A symmetric difference may leave bitsets without values.  So the set is made
+ * canonical whenever it has doubled, which costs less than making it grow.
  */
 static void
 replace_loosely(r64_accumulator *acc, r64_buf flat)
 {
-	if (flat.size > acc->env->max_size)
+	if (flat.size > acc->env->max_size ||
+		(acc->form.loose && flat.size > LEAST_LOOSE &&
+		 flat.size > acc->most_loose))
 	{
 		flat = tidy(acc, flat);
-		acc->form.loose = false;
+		acc->form.loose = acc->form.spread = false;
+		acc->most_loose = 2 * flat.size;
 	}
 	replace_flat(acc, flat);
 }
@@ -131,6 +157,7 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 {
 	memset(acc, 0, sizeof(*acc));
 	acc->env = env;
+	acc->card = UNKNOWN;
 }
 
 /*
@@ -161,7 +188,7 @@ unite(r64_accumulator *acc, r64_buf more)
 
 	if (acc->flat.base == NULL)
 	{
-		acc->flat = more;
+		replace_flat(acc, more);
 		return;
 	}
 	combine_flat(acc, R64_OR, &b);
@@ -171,6 +198,8 @@ unite(r64_accumulator *acc, r64_buf more)
 static void
 merge_values(r64_accumulator *acc)
 {
+	/* they are sorted, and stay if that fails */
+	acc->settled = 0;
 	if (acc->nvalues > 0)
 		unite(acc, r64_from_values(acc->env, acc->values, acc->nvalues));
 	acc->nvalues = 0;
@@ -343,6 +372,7 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		if (!waits)
 			return false;
 	}
+	forget_flat(acc);
 	r64_apply(op, &flat, s);
 	acc->form.loose = true;
 	acc->read = false;
@@ -413,18 +443,14 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 		acc->nranges == 0 && acc->sets_size == 0;
 }
 
-/* Returns the number of elements, for which the flat set may stay loose. */
-uint64_t
-r64_accumulator_cardinality(r64_accumulator *acc)
+/* Counts the elements of the flat set, which may stay loose. */
+static uint64_t
+count_flat(const r64_accumulator *acc)
 {
-	r64_set		flat;
+	r64_set		flat = flat_set(acc);
 	r64_walk	walk;
 	uint64_t	sum = 0;
 
-	merge_all(acc);
-	/* it will be counted after each change */
-	acc->form.spread = !acc->read;
-	flat = flat_set(acc);
 	if (!acc->form.loose)
 		return r64_cardinality(&flat);
 	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
@@ -434,8 +460,9 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 			r64_words	scratch;
 			bitset_container_t view;
 
+			r64_poll_every(acc->env, i + 1, 1023);
 			r64_container_at(acc->env, &walk.b, i, &c);
-			/* what says that it has the fewest values may have fewer */
+			/* the header of a bitset with fewer values says so many, too */
 			if (c.type == R64_BITSET && c.card == R64_ARRAY_MAX + 1)
 			{
 				view = r64_bitset_view(&c, &scratch);
@@ -447,6 +474,77 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 	return sum;
 }
 
+/* Finds a value among the settled ones: where it is, or would be. */
+static uint32_t
+find_settled(const r64_accumulator *acc, int64_t v)
+{
+	uint32_t	lo = 0;
+	uint32_t	hi = acc->settled;
+
+	while (lo < hi)
+	{
+		uint32_t	middle = (lo + hi) / 2;
+
+		if (acc->values[middle] < v)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/*
+ * Settles the values that wait: drops those that the flat set has, and
+ * repeated ones, and sorts the rest.
+ */
+static void
+settle_values(r64_accumulator *acc)
+{
+	r64_set		flat = flat_set(acc);
+
+	/* looking for one without an index takes a walk over the buckets */
+	flat.index = acc->index;
+	r64_index_set(&flat);
+	acc->index = flat.index;
+	while (acc->settled < acc->nvalues)
+	{
+		int64_t		v = acc->values[acc->settled];
+		uint32_t	at = find_settled(acc, v);
+
+		if ((at < acc->settled && acc->values[at] == v) ||
+			r64_contains(&flat, v))
+		{
+			acc->values[acc->settled] = acc->values[--acc->nvalues];
+			continue;
+		}
+		memmove(acc->values + at + 1, acc->values + at,
+				(acc->settled - at) * sizeof(int64_t));
+		acc->values[at] = v;
+		acc->settled++;
+	}
+}
+
+/*
+ * Returns the number of elements.  If only few values wait they are not
+ * merged, as a count after each of many values must not copy the set each time.
+ */
+uint64_t
+r64_accumulator_cardinality(r64_accumulator *acc)
+{
+	if (acc->sets_size > 0 || acc->nranges > 0 ||
+		acc->nvalues > FEW_VALUES || acc->nvalues - acc->settled > FEW_NEW)
+	{
+		merge_all(acc);
+		/* it will be counted after each change; unless that takes too much */
+		acc->form.spread = !acc->read && acc->most_loose == 0;
+	}
+	else if (acc->nvalues > acc->settled)
+		settle_values(acc);
+	if (acc->card == UNKNOWN)
+		acc->card = count_flat(acc);
+	return acc->card + acc->nvalues;
+}
+
 /*
  * Returns the accumulated set; the view is valid until the accumulator
  * changes.
@@ -456,8 +554,14 @@ r64_accumulator_set(r64_accumulator *acc)
 {
 	merge_all(acc);
 	if (acc->form.loose)
-		acc->flat = tidy(acc, acc->flat);
-	acc->form.loose = acc->form.spread = false;
+	{
+		r64_buf		flat = tidy(acc, acc->flat);
+
+		forget_flat(acc);
+		acc->flat = flat;
+		acc->form.loose = false;
+	}
+	acc->form.spread = false;
 	acc->read = true;
 	release(acc, acc->values);
 	release(acc, acc->ranges);

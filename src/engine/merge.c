@@ -12,10 +12,12 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "container.h"
 #include "setops.h"
 #include "sort.h"
 
 #define FEW_VALUES 64			/* sorted rather than put into a bitset */
+#define WORTH_A_LOOK 16			/* looked for before they are set */
 
 /* A container of a listed set. */
 typedef struct item
@@ -82,6 +84,7 @@ list_containers(const r64_env *env, const uint8_t *list, size_t size,
 			{
 				r64_container c;
 
+				r64_poll_every(env, i + 1, 0x3FFF);
 				r64_container_at(env, &w.b, i, &c);
 				items->place = (uint64_t) w.b.high << 32 |
 					(uint32_t) c.key << 16 | (c.card - 1);
@@ -206,6 +209,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
 	size_t		size = 0;		/* bytes that all containers take */
+	uint32_t	card;
 	r64_container c;
 
 	if (own != NULL && stays_full(m->op, own))
@@ -246,16 +250,18 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		memset(words.w, 0, R64_BITSET_BYTES);
 	for (size_t i = 0; i < n; i++)
 	{
+		r64_poll_every(m->w.env, i + 1, 1023);
 		open_item(m, &items[i], &c);
 		apply_container(m, &bitset, &c);
 		size += r64_container_size(&c);
 	}
-	/* a bitset that takes more than its values must not outweigh the items */
+	card = count_bits(&bitset);
+	/* a bitset must not outweigh the items much, nor what is left of them */
 	if (m->form != NULL &&
-		size < (m->form->spread ? R64_SPREAD_BYTES : R64_BITSET_BYTES))
+		(m->form->spread ? size < R64_SPREAD_BYTES :
+		 size < R64_BITSET_BYTES || card < R64_BITSET_BYTES / 8))
 		m->w.form = NULL;
-	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
-					  count_bits(&bitset));
+	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, card);
 	m->w.form = m->form;
 }
 
@@ -374,6 +380,25 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	return result;
 }
 
+/* Whether words have all values of [first, last]. */
+static bool
+has_range(const uint64_t *words, uint32_t first, uint32_t last)
+{
+	uint64_t	head = ~UINT64_C(0) << (first % 64);
+	uint64_t	tail = ~UINT64_C(0) >> (63 - last % 64);
+	uint32_t	i = first / 64;
+	uint32_t	end = last / 64;
+
+	if (i == end)
+		return (~words[i] & head & tail) == 0;
+	if ((~words[i] & head) != 0 || (~words[end] & tail) != 0)
+		return false;
+	while (++i < end)
+		if (words[i] != ~UINT64_C(0))
+			return false;
+	return true;
+}
+
 /* Applies container c to container i of a bucket, which is own, in place. */
 static void
 apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
@@ -386,6 +411,11 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 	if (stays_full(m->op, own))
 		return;
 	bitset = r64_bitset_view(own, &scratch);
+	/* what is there already need not be set again */
+	if (r64_unites(m->op) && c->type != R64_BITSET &&
+		own->card >= c->card && c->card >= WORTH_A_LOOK &&
+		has_range(bitset.words, r64_container_min(c), r64_container_max(c)))
+		return;
 	apply_container(m, &bitset, c);
 	card = count_bits(&bitset);
 	if (card <= R64_ARRAY_MAX)
@@ -445,6 +475,7 @@ visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
 			r64_container own;
 			r64_container c;
 
+			r64_poll_every(m->w.env, j + 1, 255);
 			if (can)
 			{
 				i = r64_bucket_seek(&x.b, i, key);

@@ -264,8 +264,12 @@ typedef struct r64_accumulator
 	uint32_t	sets_size;		/* bytes */
 	uint32_t	sets_room;
 	r64_op		sets_op;		/* what they wait for */
+	uint32_t	settled;		/* values that the flat set lacks, ascending */
 	r64_form	form;			/* of the flat set, until it is read */
-	bool		read;			/* and has not changed since it was read */
+	bool		read;			/* the flat set is as it was when it was read */
+	size_t		most_loose;		/* bytes: it is made canonical beyond these */
+	uint64_t	card;			/* of the flat set; UINT64_MAX if unknown */
+	struct r64_index *index;	/* of the flat set, or NULL */
 } r64_accumulator;
 
 extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);

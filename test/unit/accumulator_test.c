@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "unit.h"
+#include "engine/format.h"
 #include "shapes.h"
 
 #define DEFAULT_CASES	1500
@@ -56,6 +57,17 @@ add_model(r64_op op, const model *other)
 		count();
 }
 
+/* Adds a value, and counts before and after that. */
+static void
+count_with(int64_t v)
+{
+	uint64_t	card = r64_accumulator_cardinality(&acc);
+	bool		found = r64_accumulator_contains(&acc, v);
+
+	r64_accumulate(&acc, v);
+	CHECK_U64(r64_accumulator_cardinality(&acc), card + !found);
+}
+
 /* Adds n values: some spread, most of them within some containers. */
 static void
 add_values(size_t n)
@@ -69,7 +81,10 @@ add_values(size_t n)
 	{
 		values[i] = unit_one_in(8) ? shape_probe(&u, &want) :
 			base + (int64_t) unit_below(200000);
-		r64_accumulate(&acc, values[i]);
+		if (counting && i < 300)
+			count_with(values[i]);
+		else
+			r64_accumulate(&acc, values[i]);
 	}
 	other = model_from_values(values, n);
 	want_too(&other);
@@ -398,6 +413,40 @@ add_small_containers(void)
 	look();
 }
 
+/*
+ * Bitsets that cancel out, two by two, each pair with another key: what they
+ * leave takes no memory.
+ */
+static void
+add_cancelling(void)
+{
+	enum
+	{
+		KEYS = 1200,
+		KEY_AT = R64_HEADER_SIZE + 12,	/* after high half, cookie, size */
+		MOST_BYTES = 5 * 1024 * 1024	/* half of what KEYS bitsets take */
+	};
+	static int64_t values[8192];
+	r64_set		s;
+	r64_buf		buf;
+
+	unit_note(" cancelling");
+	for (int64_t i = 0; i < 8192; i++)
+		values[i] = 8 * i;
+	buf = r64_from_values(&unit_env, values, 8192);
+	s = r64_open_buf(&unit_env, buf);
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+	for (uint16_t i = 0; i < 2 * KEYS; i++)
+	{
+		r64_store16(buf.base + unit_env.headroom + KEY_AT, i / 2);
+		r64_accumulator_combine(&acc, R64_XOR, &s);
+		CHECK(acc.flat.size <= MOST_BYTES);
+	}
+	r64_close(&s);
+	look();
+}
+
 static void
 run_case(void *arg)
 {
@@ -457,6 +506,8 @@ run_case(void *arg)
 		add_damaged();
 	if (unit_one_in(50))
 		add_small_containers();
+	if (unit_one_in(200))
+		add_cancelling();
 }
 
 int
