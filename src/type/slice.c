@@ -230,8 +230,10 @@ roaring64_split(PG_FUNCTION_ARGS)
 	last = (int64) ((uint64) first | state->low);
 	state->done = pg_add_s64_overflow(last, 1, &state->next);
 	values[0] = Int64GetDatum(first >> state->bits);
+	/* from where the chunk starts, since a whole container is copied */
 	values[1] = roaring64_datum(r64_combine_range(R64_AND, &state->set,
-												  first, last));
+												  (int64) ((uint64) first & ~state->low),
+												  last));
 	SRF_RETURN_NEXT(funcctx,
 					HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
 													  values, nulls)));

@@ -10,7 +10,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "funcapi.h"
+#include "utils/builtins.h"
 
 #include "roaring64.h"
 
@@ -41,4 +44,30 @@ roaring64_stats(PG_FUNCTION_ARGS)
 	values[5] = Int64GetDatum((int64) stats.runs);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
 													  values, nulls)));
+}
+
+/*
+ * roaring64_compressed_size(roaring64, method text) returns bigint: the bytes
+ * that pg_column_size would give for the set in a column that is compressed
+ * with the method, "pglz" or "lz4", were the row long enough for that.  The
+ * server stores a set as it is if it does not become smaller.  The server's
+ * own error for a method that it was built without.
+ */
+PG_FUNCTION_INFO_V1(roaring64_compressed_size);
+Datum
+roaring64_compressed_size(PG_FUNCTION_ARGS)
+{
+	Datum		set = PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
+	char	   *method = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	char		code = CompressionNameToMethod(method);
+	Datum		compressed;
+
+	if (!CompressionMethodIsValid(code))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid compression method \"%s\"", method)));
+	compressed = toast_compress_datum(set, code);
+	if (DatumGetPointer(compressed) == NULL)
+		compressed = set;
+	PG_RETURN_INT64((int64) VARSIZE_ANY(DatumGetPointer(compressed)));
 }
