@@ -97,7 +97,7 @@ is_canonical(const r64_accumulator *acc, const r64_set *s)
 			if (c.type != R64_BITSET)
 				continue;
 			view = r64_bitset_view(&c, &scratch);
-			/* what says that it has the fewest values may have fewer */
+			/* the header of a bitset with fewer values says so many, too */
 			if (c.card == R64_ARRAY_MAX + 1 ||
 				r64_prefers_runs(c.card, r64_bitset_runs(view.words)))
 				return false;
