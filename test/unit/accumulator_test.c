@@ -414,6 +414,39 @@ add_small_containers(void)
 }
 
 /*
+ * Values of which a bitset has all, or all but those behind the end of a range
+ * that it has.
+ */
+static void
+add_covered(void)
+{
+	range_list	list = {0};
+	int64_t		end = 20000 + (int64_t) unit_below(128);
+	model		other;
+
+	unit_note(" covered");
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+	counting = looking = false;
+	range_list_add(&list, 64, end);
+	for (int64_t v = 30000; v < 65536; v += 2)
+		range_list_add(&list, v, v);
+	other = model_make(&list);
+	add_model(R64_OR, &other);
+	for (int i = 0; i < 3; i++)
+	{
+		range_list	values = {0};
+		int64_t		last = end - 2 + (int64_t) unit_below(5);
+
+		for (int64_t v = last; v >= 64 - (int64_t) unit_below(3); v -= 25)
+			range_list_add(&values, v, v);
+		other = model_make(&values);
+		add_model(R64_OR, &other);
+	}
+	look();
+}
+
+/*
  * Bitsets that cancel out, two by two, each pair with another key: what they
  * leave takes no memory.
  */
@@ -506,6 +539,8 @@ run_case(void *arg)
 		add_damaged();
 	if (unit_one_in(50))
 		add_small_containers();
+	if (unit_one_in(20))
+		add_covered();
 	if (unit_one_in(200))
 		add_cancelling();
 }
