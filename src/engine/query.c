@@ -26,12 +26,16 @@ bucket_base(const r64_bucket *b, const r64_container *c)
 	return (uint64_t) b->high << 32 | (uint32_t) c->key << 16;
 }
 
-/* Counts the elements < u. */
+/*
+ * Counts the elements < u, without those of its bucket in containers before the
+ * key first.
+ */
 static uint64_t
-below(r64_set *s, uint64_t u)
+below(r64_set *s, uint64_t u, uint16_t first)
 {
 	uint64_t	i;
 	uint64_t	sum;
+	uint32_t	begin;
 	uint32_t	k;
 	r64_bucket	b;
 	r64_container c;
@@ -44,8 +48,9 @@ below(r64_set *s, uint64_t u)
 	if (s->index->entries[i].high != R64_HIGH(u))
 		return sum;
 	r64_bucket_open(s, s->index->entries[i].pos, &b);
-	k = r64_bucket_seek(&b, 0, R64_KEY(u));
-	sum += r64_bucket_cards(&b, 0, k);
+	begin = first == 0 ? 0 : r64_bucket_seek(&b, 0, first);
+	k = r64_bucket_seek(&b, begin, R64_KEY(u));
+	sum += r64_bucket_cards(&b, begin, k);
 	if (k < b.n && r64_bucket_key(&b, k) == R64_KEY(u))
 	{
 		r64_container_at(s->env, &b, k, &c);
@@ -54,25 +59,22 @@ below(r64_set *s, uint64_t u)
 	return sum;
 }
 
-/* Counts the elements <= u. */
-static uint64_t
-through(r64_set *s, uint64_t u)
-{
-	r64_index_set(s);
-	return u == MAX_VALUE ? s->index->total : below(s, u + 1);
-}
-
 /*
- * Counts the elements in [lo, hi].  The rank of v is the count of [min, v].
+ * Counts the elements in [lo, hi].  The rank of v is the count of [min, v].  In
+ * one bucket a short range takes no walk over the containers before it.
  */
 uint64_t
 r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 {
+	uint64_t	end = (uint64_t) hi + 1;
+	uint16_t	first = R64_HIGH(lo) == R64_HIGH(end) ? R64_KEY(lo) : 0;
 	uint64_t	sum;
 
 	if (lo > hi)
 		return 0;
-	sum = through(s, (uint64_t) hi) - below(s, (uint64_t) lo);
+	r64_index_set(s);
+	sum = (end == 0 ? s->index->total : below(s, end, first)) -
+		below(s, (uint64_t) lo, first);
 	/* from a negative through zero: around the end of the stored order */
 	return lo < 0 && hi >= 0 ? sum + s->index->total : sum;
 }
@@ -83,7 +85,7 @@ r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 bool
 r64_select(r64_set *s, uint64_t n, int64_t *v)
 {
-	uint64_t	nonnegative = below(s, SIGN_BIT);
+	uint64_t	nonnegative = below(s, SIGN_BIT, 0);
 	uint64_t	negative = s->index->total - nonnegative;
 	uint64_t	lo = 0;
 	uint64_t	hi = s->index->n;
