@@ -198,7 +198,11 @@ end_of_step(LookupState *state)
 	uint64		more = Min(state->step - 1, left);
 	int64		end = (int64) ((uint64) state->start +
 							   (state->ascending ? more : -more));
+	size_t		after = state->next + 1;
 
+	/* in most cases the next element is beyond it, and has been read */
+	if (after < state->nahead && state->ahead[after] > end)
+		return Min(end, state->last);
 	if (end > state->last)
 		(void) r64_prev(&state->set, end, &end);
 	else if (end < state->first)
@@ -233,9 +237,7 @@ restart_walk(LookupState *state, int64 lo, int64 hi)
 static bool
 begin_step(LookupState *state)
 {
-	if (state->done)
-		return false;
-	state->done = !find_run(state, state->from);
+	state->done = state->done || !find_run(state, state->from);
 	if (state->done)
 		return false;
 
@@ -373,8 +375,7 @@ static bool
 walk_to_row(LookupState *state, TupleTableSlot *slot)
 {
 	TupleDesc	desc = RelationGetDescr(state->index);
-	bool		reversed = (state->index->rd_indoption[0] &
-							INDOPTION_DESC) != 0;
+	bool		reversed = state->index->rd_indoption[0] & INDOPTION_DESC;
 	ScanDirection direction = state->ascending != reversed ?
 		ForwardScanDirection : BackwardScanDirection;
 
@@ -595,7 +596,6 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
-	int64		searches;
 	int64		turns;
 
 	ExplainPropertyText("Index Name",
@@ -607,10 +607,10 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
 	/* the server adds up these counters over parallel workers */
-	searches = (int64) node->ss.ps.instrument->ntuples2;
 	turns = (int64) node->ss.ps.instrument->nfiltered2;
 	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
-	ExplainPropertyInteger("Index Searches", NULL, searches, es);
+	ExplainPropertyInteger("Index Searches", NULL,
+						   (int64) node->ss.ps.instrument->ntuples2, es);
 	if (state->index_only)
 		ExplainPropertyInteger("Heap Fetches", NULL, (int64) state->fetches,
 							   es);
