@@ -109,8 +109,8 @@ BEGIN
 		codes := @extschema@.roaring64_dict_lookup(dict, keys);
 		EXIT WHEN cardinality(array_positions(codes, NULL)) = unknown;
 		EXECUTE format($sql$
-			WITH k AS MATERIALIZED (
-				SELECT * FROM unnest($1::%1$s[], $2) WITH ORDINALITY AS k (key, code, place)),
+			WITH k AS NOT MATERIALIZED (
+				SELECT unnest($1::%1$s[]) AS key, unnest($2) AS code, generate_series(1, cardinality($2)) AS place),
 			added AS (
 				INSERT INTO %2$s (key)
 				SELECT key FROM k WHERE code IS NULL AND key IS NOT NULL GROUP BY key ORDER BY key
