@@ -38,7 +38,7 @@ run_end(const r64_container *c, uint32_t i)
 
 /*
  * Returns the position of the first of n ascending u16 values that is >= x,
- * or n if there is none.
+ * or n if there is none.  Without branches, which nothing could predict.
  */
 uint32_t
 r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
@@ -47,15 +47,10 @@ r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
 
 	while (n > 0)
 	{
-		uint32_t	half = n / 2;
+		uint32_t	half = (n + 1) / 2;
 
-		if (r64_load16(values + 2 * (size_t) (lo + half)) < x)
-		{
-			lo += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
+		lo += half * (r64_load16(values + 2 * (size_t) (lo + half - 1)) < x);
+		n -= half;
 	}
 	return lo;
 }

@@ -255,6 +255,30 @@ common_next(common_walk *w, r64_container *x, r64_container *y)
 	return false;
 }
 
+/*
+ * Whether the values of a are so few that each is looked up in b: one, or fewer
+ * than the eight that CRoaring's kernel compares at once, beside an array along
+ * which it would go value by value.
+ */
+static inline bool
+are_few(const r64_container *a, const r64_container *b)
+{
+	return a->type == R64_ARRAY &&
+		(a->card == 1 ||
+		 (b->type == R64_ARRAY && a->card < 8 && a->card * 8 <= b->card));
+}
+
+/* Counts the values of the array a that b contains. */
+static inline uint32_t
+few_in_common(const r64_container *a, const r64_container *b)
+{
+	uint32_t	sum = 0;
+
+	for (uint32_t i = 0; i < a->card; i++)
+		sum += r64_container_contains(b, r64_load16(a->data + 2 * (size_t) i));
+	return sum;
+}
+
 /* Counts the elements that a and b have in common. */
 uint64_t
 r64_and_cardinality(const r64_set *a, const r64_set *b)
@@ -275,10 +299,10 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 		else if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
 				 x.card == 1 && y.card == 1)
 			sum += r64_load16(x.data) == r64_load16(y.data);
-		else if (x.type == R64_ARRAY && x.card == 1)
-			sum += r64_container_contains(&y, r64_load16(x.data));
-		else if (y.type == R64_ARRAY && y.card == 1)
-			sum += r64_container_contains(&x, r64_load16(y.data));
+		else if (are_few(&x, &y))
+			sum += few_in_common(&x, &y);
+		else if (are_few(&y, &x))
+			sum += few_in_common(&y, &x);
 		else
 			sum += containers_and_cardinality(a->env, &x, &y);
 	}
