@@ -474,25 +474,6 @@ count_flat(const r64_accumulator *acc)
 	return sum;
 }
 
-/* Finds a value among the settled ones: where it is, or would be. */
-static uint32_t
-find_settled(const r64_accumulator *acc, int64_t v)
-{
-	uint32_t	lo = 0;
-	uint32_t	hi = acc->settled;
-
-	while (lo < hi)
-	{
-		uint32_t	middle = (lo + hi) / 2;
-
-		if (acc->values[middle] < v)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return lo;
-}
-
 /*
  * Settles the values that wait: drops those that the flat set has, and
  * repeated ones, and sorts the rest.
@@ -509,8 +490,9 @@ settle_values(r64_accumulator *acc)
 	while (acc->settled < acc->nvalues)
 	{
 		int64_t		v = acc->values[acc->settled];
-		uint32_t	at = find_settled(acc, v);
+		uint32_t	at = 0;
 
+		R64_SEARCH(at, acc->settled, i, acc->values[i] < v);
 		if ((at < acc->settled && acc->values[at] == v) ||
 			r64_contains(&flat, v))
 		{

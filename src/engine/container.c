@@ -45,13 +45,7 @@ r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
 {
 	uint32_t	lo = 0;
 
-	while (n > 0)
-	{
-		uint32_t	half = (n + 1) / 2;
-
-		lo += half * (r64_load16(values + 2 * (size_t) (lo + half - 1)) < x);
-		n -= half;
-	}
+	R64_SEARCH(lo, n, at, r64_load16(values + 2 * (size_t) at) < x);
 	return lo;
 }
 
@@ -61,18 +55,7 @@ r64_find_run(const uint8_t *runs, uint32_t n, uint32_t x)
 {
 	uint32_t	lo = 0;
 
-	while (n > 0)
-	{
-		uint32_t	half = n / 2;
-
-		if (r64_run_start(runs, lo + half) <= x)
-		{
-			lo += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
+	R64_SEARCH(lo, n, at, r64_run_start(runs, at) <= x);
 	return (int32_t) lo - 1;
 }
 

@@ -26,41 +26,20 @@ void
 r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b)
 {
 	const uint8_t *limit = s->bytes + s->size;
-	uint32_t	cookie;
-	size_t		header;
+	const char *wrong;
 	r64_container last;
 
 	if (R64_UNLIKELY(pos > s->size || s->size - pos < R64_MIN_BUCKET))
 		r64_corrupt(s->env, "bucket past the end");
 	b->start = s->bytes + pos;
 	b->high = r64_load32(b->start);
-	b->cookie = b->start + 4;
-	cookie = r64_load32(b->cookie);
-	if (cookie == R64_COOKIE_NO_RUN)
-	{
-		b->n = r64_load32(b->cookie + 4);
-		if (R64_UNLIKELY(b->n - 1 > UINT16_MAX))
-			r64_corrupt(s->env, "impossible number of containers");
-		b->run_flags = NULL;
-		b->keycards = b->cookie + 8;
-		b->offsets = b->keycards + 4 * (size_t) b->n;
-		header = r64_bucket_header_size(b->n, false);
-	}
-	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
-	{
-		b->n = (cookie >> 16) + 1;
-		b->run_flags = b->cookie + 4;
-		b->keycards = b->run_flags + (b->n + 7) / 8;
-		b->offsets = b->n < R64_NO_OFFSET_LIMIT ? NULL :
-			b->keycards + 4 * (size_t) b->n;
-		header = r64_bucket_header_size(b->n, true);
-	}
-	else
-		r64_corrupt(s->env, "unknown cookie");
-
-	if (R64_UNLIKELY(header > (size_t) (limit - b->cookie)))
+	wrong = r64_header_read(b->start + 4, b);
+	if (R64_UNLIKELY(wrong != NULL))
+		r64_corrupt(s->env, wrong);
+	if (R64_UNLIKELY(b->n == 0))
+		r64_corrupt(s->env, "bucket without containers");
+	if (R64_UNLIKELY(b->data > limit))
 		r64_corrupt(s->env, "bucket header past the end");
-	b->data = b->cookie + header;
 
 	/* the bucket ends where its last container does */
 	b->end = limit;
@@ -123,15 +102,7 @@ r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key)
 		{
 			end = b->n - i <= step ? b->n : i + step;
 			i++;
-			while (i < end)
-			{
-				uint32_t	mid = i + (end - i) / 2;
-
-				if (r64_bucket_key(b, mid) < key)
-					i = mid + 1;
-				else
-					end = mid;
-			}
+			R64_SEARCH(i, end - i, at, r64_bucket_key(b, at) < key);
 			return i;
 		}
 		i += step;

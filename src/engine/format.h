@@ -49,6 +49,22 @@
 #define R64_MIN_CONTAINER	6	/* key, cardinality - 1, one value */
 #define R64_MAX_BUCKET		((size_t) 1 << 30)	/* more than any takes */
 
+/*
+ * Binary search: moves lo to the first position of [lo, lo + n) for which the
+ * condition does not hold, or to the end.  The condition is an expression of
+ * the position at; it holds for none behind one for which it does not.  There is
+ * no branch to be guessed but the loop's.
+ */
+#define R64_SEARCH(lo, n, at, condition) \
+	for (__typeof__(lo) n_ = (n); n_ > 0;) \
+	{ \
+		__typeof__(lo) half_ = (n_ + 1) / 2; \
+		__typeof__(lo) at = (lo) + half_ - 1; \
+		\
+		(lo) += half_ * ((condition) ? 1 : 0); \
+		n_ -= half_; \
+	}
+
 #define R64_HIGH(u)		((uint32_t) ((u) >> 32))
 #define R64_KEY(u)		((uint16_t) ((u) >> 16))
 #define R64_LOW(u)		((uint16_t) (u))
@@ -176,6 +192,13 @@ r64_bucket_is_run(const r64_bucket *b, uint32_t i)
 	return b->run_flags != NULL && (b->run_flags[i / 8] >> (i % 8)) & 1;
 }
 
+/* What is added to the low halves of the values in a container of that key. */
+static inline uint64_t
+r64_base(const r64_bucket *b, uint16_t key)
+{
+	return (uint64_t) b->high << 32 | (uint32_t) key << 16;
+}
+
 static inline uint16_t
 r64_run_start(const uint8_t *runs, uint32_t i)
 {
@@ -194,6 +217,32 @@ static inline uint32_t
 r64_run_last(const uint8_t *runs, uint32_t i)
 {
 	return (uint32_t) r64_run_start(runs, i) + r64_run_length(runs, i);
+}
+
+/*
+ * Reads the header of a bucket from its cookie on, of which eight bytes are
+ * enough: they say how long it is, data - cookie.  Sets all but high, start and
+ * end.  Returns NULL, or what is wrong; n may be 0, though no set of ours has
+ * such a bucket.
+ */
+static R64_ALWAYS_INLINE const char *
+r64_header_read(const uint8_t *cookie, r64_bucket *b)
+{
+	uint32_t	word = r64_load32(cookie);
+	bool		has_runs = word != R64_COOKIE_NO_RUN;
+
+	if (R64_UNLIKELY(has_runs && (word & 0xFFFF) != R64_COOKIE_RUN))
+		return "unknown cookie";
+	b->n = has_runs ? (word >> 16) + 1 : r64_load32(cookie + 4);
+	if (R64_UNLIKELY(b->n > UINT16_MAX + 1))
+		return "more than 65536 containers";
+	b->cookie = cookie;
+	b->run_flags = has_runs ? cookie + 4 : NULL;
+	b->keycards = has_runs ? cookie + 4 + (b->n + 7) / 8 : cookie + 8;
+	b->offsets = has_runs && b->n < R64_NO_OFFSET_LIMIT ? NULL :
+		b->keycards + 4 * (size_t) b->n;
+	b->data = cookie + r64_bucket_header_size(b->n, has_runs);
+	return NULL;
 }
 
 /*
@@ -221,6 +270,20 @@ r64_container_size(const r64_container *c)
 }
 
 /*
+ * Reads what the header says about container i: not its data, nor the number of
+ * its runs.
+ */
+static R64_ALWAYS_INLINE void
+r64_container_describe(const r64_bucket *b, uint32_t i, r64_container *c)
+{
+	c->key = r64_bucket_key(b, i);
+	c->card = r64_bucket_card(b, i);
+	c->nruns = 0;
+	c->type = r64_bucket_is_run(b, i) ? R64_RUN :
+		c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
+}
+
+/*
  * Reads container i, which starts at p and must end before limit.  Returns
  * its end.
  */
@@ -232,22 +295,17 @@ r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 	size_t		left = (size_t) (limit - p);
 	size_t		size;
 
-	c->key = r64_bucket_key(b, i);
-	c->card = r64_bucket_card(b, i);
-	c->nruns = 0;
-	if (r64_bucket_is_run(b, i))
+	r64_container_describe(b, i, c);
+	if (c->type == R64_RUN)
 	{
 		if (R64_UNLIKELY(left < 2))
 			r64_corrupt(env, "run container past the end");
-		c->type = R64_RUN;
 		c->nruns = r64_load16(p);
 		if (R64_UNLIKELY(c->nruns == 0))
 			r64_corrupt(env, "run container without runs");
 		p += 2;
 		left -= 2;
 	}
-	else
-		c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
 	size = r64_container_size(c);
 	if (R64_UNLIKELY(size > left))
 		r64_corrupt(env, "container past the end");

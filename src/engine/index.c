@@ -43,19 +43,7 @@ uint64_t
 r64_index_seek(const r64_index *index, uint32_t high)
 {
 	uint64_t	lo = 0;
-	uint64_t	n = index->n;
 
-	while (n > 0)
-	{
-		uint64_t	half = n / 2;
-
-		if (index->entries[lo + half].high < high)
-		{
-			lo += half + 1;
-			n -= half + 1;
-		}
-		else
-			n = half;
-	}
+	R64_SEARCH(lo, index->n, at, index->entries[at].high < high);
 	return lo;
 }

@@ -17,15 +17,6 @@
 #define SIGN_BIT	(UINT64_C(1) << 63)
 #define MAX_VALUE	UINT64_MAX
 
-static size_t read_interval(r64_set *s, uint64_t lo, uint64_t hi,
-							bool reverse, int64_t *out, size_t n);
-
-static inline uint64_t
-bucket_base(const r64_bucket *b, const r64_container *c)
-{
-	return (uint64_t) b->high << 32 | (uint32_t) c->key << 16;
-}
-
 /*
  * Counts the elements < u, without those of its bucket in containers before the
  * key first.
@@ -87,8 +78,7 @@ r64_select(r64_set *s, uint64_t n, int64_t *v)
 {
 	uint64_t	nonnegative = below(s, SIGN_BIT, 0);
 	uint64_t	negative = s->index->total - nonnegative;
-	uint64_t	lo = 0;
-	uint64_t	hi = s->index->n;
+	uint64_t	i = 0;
 	r64_bucket	b;
 	r64_container c;
 
@@ -97,26 +87,19 @@ r64_select(r64_set *s, uint64_t n, int64_t *v)
 	/* position in stored order */
 	n = n < negative ? nonnegative + n : n - negative;
 
-	/* last bucket with no more than n elements before it */
-	while (hi - lo > 1)
+	/* the last bucket with no more than n elements before it */
+	R64_SEARCH(i, s->index->n, at, s->index->entries[at].before <= n);
+	i--;
+	r64_bucket_open(s, s->index->entries[i].pos, &b);
+	n -= s->index->entries[i].before;
+	for (uint32_t k = 0; k < b.n; k++)
 	{
-		uint64_t	mid = lo + (hi - lo) / 2;
-
-		if (s->index->entries[mid].before <= n)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	r64_bucket_open(s, s->index->entries[lo].pos, &b);
-	n -= s->index->entries[lo].before;
-	for (uint32_t i = 0; i < b.n; i++)
-	{
-		uint32_t	card = r64_bucket_card(&b, i);
+		uint32_t	card = r64_bucket_card(&b, k);
 
 		if (n < card)
 		{
-			r64_container_at(s->env, &b, i, &c);
-			*v = (int64_t) (bucket_base(&b, &c) |
+			r64_container_at(s->env, &b, k, &c);
+			*v = (int64_t) (r64_base(&b, c.key) |
 							r64_container_select(&c, (uint32_t) n));
 			return true;
 		}
@@ -125,60 +108,18 @@ r64_select(r64_set *s, uint64_t n, int64_t *v)
 	r64_corrupt(s->env, "set changed after it was indexed");
 }
 
-/* Smallest element of [lo, hi]. */
-static bool
-first_in(r64_set *s, uint64_t lo, uint64_t hi, uint64_t *found)
-{
-	int64_t		v;
-
-	if (read_interval(s, lo, hi, false, &v, 1) == 0)
-		return false;
-	*found = (uint64_t) v;
-	return true;
-}
-
-/* Largest element of [lo, hi]. */
-static bool
-last_in(r64_set *s, uint64_t lo, uint64_t hi, uint64_t *found)
-{
-	int64_t		v;
-
-	if (read_interval(s, lo, hi, true, &v, 1) == 0)
-		return false;
-	*found = (uint64_t) v;
-	return true;
-}
-
 /* Finds the smallest element >= v; returns false if there is none. */
 bool
 r64_next(r64_set *s, int64_t v, int64_t *found)
 {
-	uint64_t	u;
-
-	if (v < 0 ? first_in(s, (uint64_t) v, MAX_VALUE, &u) ||
-		first_in(s, 0, SIGN_BIT - 1, &u) :
-		first_in(s, (uint64_t) v, SIGN_BIT - 1, &u))
-	{
-		*found = (int64_t) u;
-		return true;
-	}
-	return false;
+	return r64_read(s, v, INT64_MAX, false, found, 1) == 1;
 }
 
 /* Finds the largest element <= v; returns false if there is none. */
 bool
 r64_prev(r64_set *s, int64_t v, int64_t *found)
 {
-	uint64_t	u;
-
-	if (v >= 0 ? last_in(s, 0, (uint64_t) v, &u) ||
-		last_in(s, SIGN_BIT, MAX_VALUE, &u) :
-		last_in(s, SIGN_BIT, (uint64_t) v, &u))
-	{
-		*found = (int64_t) u;
-		return true;
-	}
-	return false;
+	return r64_read(s, INT64_MIN, v, true, found, 1) == 1;
 }
 
 /*
@@ -210,7 +151,7 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 	{
 		uint64_t	next;
 
-		*end = bucket_base(&b, &c) | r64_container_run_end(&c, R64_LOW(u));
+		*end = r64_base(&b, c.key) | r64_container_run_end(&c, R64_LOW(u));
 		if (R64_LOW(*end) != R64_LOW_MAX || *end >= limit)
 			return true;
 
@@ -307,20 +248,11 @@ r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
 static uint32_t
 last_without_gap(const r64_bucket *b, uint32_t i)
 {
-	uint32_t	hi = b->n;
 	uint32_t	first = r64_bucket_key(b, i) - i;
 
 	/* keys ascend, so the distance from key to position never falls */
-	while (hi - i > 1)
-	{
-		uint32_t	mid = i + (hi - i) / 2;
-
-		if (r64_bucket_key(b, mid) - mid == first)
-			i = mid;
-		else
-			hi = mid;
-	}
-	return i;
+	R64_SEARCH(i, b->n - i, at, r64_bucket_key(b, at) - at == first);
+	return i - 1;
 }
 
 /*
@@ -356,8 +288,7 @@ r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
 		uint32_t	next = b.high + 1;
 
 		k = last_without_gap(&b, k);
-		*last = (int64_t) ((uint64_t) b.high << 32 |
-						   (uint32_t) r64_bucket_key(&b, k) << 16) >> 16;
+		*last = (int64_t) r64_base(&b, r64_bucket_key(&b, k)) >> 16;
 		if (r64_bucket_key(&b, k) != UINT16_MAX || b.high == INT32_MAX)
 			return true;
 		/* 0 comes after -1, and is stored first */
@@ -415,7 +346,7 @@ read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,
 
 			r64_poll_every(s->env, m + 1, 63);
 			r64_container_at(s->env, &b, reverse ? to - 1 - m : from + m, &c);
-			base = bucket_base(&b, &c);
+			base = r64_base(&b, c.key);
 			more = r64_container_read(&c, base, base < lo ? R64_LOW(lo) : 0,
 									  (base | R64_LOW_MAX) > hi ? R64_LOW(hi) :
 									  R64_LOW_MAX,

@@ -83,82 +83,65 @@ r64_contains(const r64_set *s, int64_t v)
 		r64_bucket_contains(s->env, &w.b, u);
 }
 
-static int64_t
-bucket_end_value(const r64_env *env, const r64_bucket *b, bool last)
-{
-	r64_container c;
-
-	r64_container_at(env, b, last ? b->n - 1 : 0, &c);
-	return (int64_t) ((uint64_t) b->high << 32 | (uint32_t) c.key << 16 |
-					  (last ? r64_container_max(&c) : r64_container_min(&c)));
-}
-
-/* The same of a bucket by its place in the index. */
-static int64_t
-indexed_end_value(const r64_set *s, uint64_t i, bool last)
-{
-	r64_bucket	b;
-
-	r64_bucket_open(s, s->index->entries[i].pos, &b);
-	return bucket_end_value(s->env, &b, last);
-}
-
 /*
- * Finds the smallest element; returns false if there is none.  Negative
- * elements are stored last, so it is in the first bucket with a negative high
- * half, if there is one.
+ * Opens the bucket of the smallest or the largest element; returns false if
+ * there is none.  Negative elements are stored last, so the smallest is in the
+ * first bucket with a negative high half, or else in the first; the largest
+ * is in the one before that, or else in the last.
  */
-bool
-r64_min(const r64_set *s, int64_t *v)
+static bool
+open_end(const r64_set *s, bool largest, r64_bucket *b)
 {
 	r64_walk	w;
-	r64_bucket	first;
 
 	if (s->index != NULL && s->index->n > 0)
 	{
 		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
 
-		*v = indexed_end_value(s, i < s->index->n ? i : 0, false);
+		i = (largest ? i + s->index->n - 1 : i) % s->index->n;
+		r64_bucket_open(s, s->index->entries[i].pos, b);
 		return true;
 	}
 	r64_walk_start(&w, s);
 	if (!w.live)
 		return false;
-	first = w.b;
-	while (w.live && (int32_t) w.b.high >= 0)
-		r64_walk_next(&w);
-	*v = bucket_end_value(s->env, w.live ? &w.b : &first, false);
+	*b = w.b;
+	for (; w.live && w.b.high < FIRST_NEGATIVE; r64_walk_next(&w))
+		if (largest)
+			*b = w.b;
+	if (!largest && w.live)
+		*b = w.b;
+	/* all are negative: the last */
+	for (; largest && w.live && b->high >= FIRST_NEGATIVE; r64_walk_next(&w))
+		*b = w.b;
 	return true;
 }
 
-/*
- * Finds the largest element; returns false if there is none.  It is in the
- * last bucket before the first with a negative high half, if there is one.
- */
+/* Finds the smallest element; returns false if there is none. */
+bool
+r64_min(const r64_set *s, int64_t *v)
+{
+	r64_bucket	b;
+	r64_container c;
+
+	if (!open_end(s, false, &b))
+		return false;
+	r64_container_at(s->env, &b, 0, &c);
+	*v = (int64_t) (r64_base(&b, c.key) | r64_container_min(&c));
+	return true;
+}
+
+/* Finds the largest element; returns false if there is none. */
 bool
 r64_max(const r64_set *s, int64_t *v)
 {
-	r64_walk	w;
-	r64_bucket	last;
+	r64_bucket	b;
+	r64_container c;
 
-	if (s->index != NULL && s->index->n > 0)
-	{
-		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
-
-		*v = indexed_end_value(s, (i > 0 ? i : s->index->n) - 1, true);
-		return true;
-	}
-	r64_walk_start(&w, s);
-	if (!w.live)
+	if (!open_end(s, true, &b))
 		return false;
-	last = w.b;
-	for (; w.live; r64_walk_next(&w))
-	{
-		if ((int32_t) w.b.high < 0 && (int32_t) last.high >= 0)
-			break;
-		last = w.b;
-	}
-	*v = bucket_end_value(s->env, &last, true);
+	r64_container_at(s->env, &b, b.n - 1, &c);
+	*v = (int64_t) (r64_base(&b, c.key) | r64_container_max(&c));
 	return true;
 }
 

@@ -83,7 +83,7 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 			if (i > first)
 			{
 				r64_container_at(env, &w.b, k, &c);
-				base = (uint64_t) w.b.high << 32 | (uint32_t) c.key << 16;
+				base = r64_base(&w.b, c.key);
 				if (i - first >= MANY_POSITIONS)
 				{
 					if (listed == NULL)

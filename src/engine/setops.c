@@ -118,18 +118,10 @@ insert_runs(const r64_container *c, const run_container_t *few, rle16_t *out)
 		uint32_t	start = few->runs[j].value;
 		uint32_t	last = run_last(few->runs[j]);
 		uint32_t	pos = i;
-		uint32_t	end = c->nruns;
 
 		/* the first run that overlaps or touches this one, or is behind it */
-		while (pos < end)
-		{
-			uint32_t	middle = (pos + end) / 2;
-
-			if (r64_run_last(c->data, middle) + 1 < start)
-				pos = middle + 1;
-			else
-				end = middle;
-		}
+		R64_SEARCH(pos, c->nruns - i, at,
+				   r64_run_last(c->data, at) + 1 < start);
 		memcpy(out + n, c->data + 4 * (size_t) i, 4 * (size_t) (pos - i));
 		n += pos - i;
 		/* what the run before was united with may reach this one */

@@ -25,7 +25,7 @@
 
 /*
  * A walk over the buckets.  The pointers of the bucket point into the fetched
- * header and are valid until the walk moves on; data and end are not set.
+ * header and are valid until the walk moves on; there is nothing at data.
  */
 typedef struct sliced_walk
 {
@@ -63,27 +63,31 @@ locate_container(const sliced_walk *w, uint32_t i, r64_container *c,
 	/* without offsets, add up the sizes of the containers before it */
 	for (;; from++)
 	{
-		c->key = r64_bucket_key(&w->b, from);
-		c->card = r64_bucket_card(&w->b, from);
-		c->nruns = 0;
-		if (r64_bucket_is_run(&w->b, from))
+		r64_container_describe(&w->b, from, c);
+		if (c->type == R64_RUN)
 		{
-			c->type = R64_RUN;
 			c->nruns = r64_load16(fetch(w->source, R64_PART_DATA,
 										w->cookie + offset, 2));
 			if (c->nruns == 0)
 				r64_corrupt(w->source->env, "run container without runs");
-			*size = 2 + 4 * (size_t) c->nruns;
 		}
-		else
-		{
-			c->type = c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
-			*size = r64_container_size(c);
-		}
+		*size = r64_container_size(c) + (c->type == R64_RUN ? 2 : 0);
 		if (from == i)
 			return w->cookie + offset;
 		offset += *size;
 	}
+}
+
+/* Reads the current bucket's header, of which at least eight bytes are there. */
+static void
+read_header(sliced_walk *w, const uint8_t *cookie)
+{
+	const char *wrong = r64_header_read(cookie, &w->b);
+
+	if (wrong != NULL)
+		r64_corrupt(w->source->env, wrong);
+	if (w->b.n == 0)
+		r64_corrupt(w->source->env, "bucket without containers");
 }
 
 /*
@@ -94,7 +98,6 @@ static bool
 next_cookie(sliced_walk *w)
 {
 	const uint8_t *p;
-	uint32_t	cookie;
 	size_t		start = R64_HEADER_SIZE;
 
 	if (w->left == 0)
@@ -111,18 +114,10 @@ next_cookie(sliced_walk *w)
 	}
 	w->begun = true;
 	p = fetch(w->source, R64_PART_HEADER, start, R64_MIN_BUCKET);
-	w->b.high = r64_load32(p);
 	w->cookie = start + 4;
-	cookie = r64_load32(p + 4);
-	if (cookie == R64_COOKIE_NO_RUN)
-		w->b.n = r64_load32(p + 8);
-	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
-		w->b.n = (cookie >> 16) + 1;
-	else
-		r64_corrupt(w->source->env, "unknown cookie");
-	if (w->b.n - 1 > UINT16_MAX)
-		r64_corrupt(w->source->env, "impossible number of containers");
-	w->header = r64_bucket_header_size(w->b.n, cookie != R64_COOKIE_NO_RUN);
+	w->b.high = r64_load32(p);
+	read_header(w, p + 4);
+	w->header = (size_t) (w->b.data - w->b.cookie);
 	return true;
 }
 
@@ -130,24 +125,9 @@ next_cookie(sliced_walk *w)
 static void
 fetch_header(sliced_walk *w)
 {
-	r64_bucket *b = &w->b;
-	const uint8_t *p = fetch(w->source, R64_PART_HEADER, w->cookie, w->header);
-
-	b->cookie = p;
-	b->data = b->end = NULL;
-	if (r64_load32(p) == R64_COOKIE_NO_RUN)
-	{
-		b->run_flags = NULL;
-		b->keycards = p + 8;
-		b->offsets = b->keycards + 4 * (size_t) b->n;
-	}
-	else
-	{
-		b->run_flags = p + 4;
-		b->keycards = p + 4 + (b->n + 7) / 8;
-		b->offsets = b->n < R64_NO_OFFSET_LIMIT ? NULL :
-			b->keycards + 4 * (size_t) b->n;
-	}
+	read_header(w, fetch(w->source, R64_PART_HEADER, w->cookie, w->header));
+	if (w->header != (size_t) (w->b.data - w->b.cookie))
+		r64_corrupt(w->source->env, "header that changes");
 }
 
 /* Moves to the next bucket; false at the end. */
@@ -243,8 +223,7 @@ r64_source_min(const r64_source *source, int64_t *v)
 			break;
 		}
 	fetch_container(&w, 0, &c);
-	*v = (int64_t) ((uint64_t) w.b.high << 32 | (uint32_t) c.key << 16 |
-					r64_container_min(&c));
+	*v = (int64_t) (r64_base(&w.b, c.key) | r64_container_min(&c));
 	return true;
 }
 

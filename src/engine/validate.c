@@ -132,44 +132,21 @@ static bool
 check_bitmap(checker *k)
 {
 	size_t		cookie_pos = k->pos;
-	uint32_t	cookie;
-	r64_bucket	b = {0};
+	const char *wrong;
+	r64_bucket	b;
 	bool		has_runs = false;
 
-	if (!have(k, 4))
+	if (!have(k, R64_MIN_BUCKET - 4))
 		return refuse(k, "truncated bucket", k->pos);
-	cookie = r64_load32(k->bytes + k->pos);
-	b.cookie = k->bytes + k->pos;
-	if (cookie == R64_COOKIE_NO_RUN)
-	{
-		if (!have(k, 8))
-			return refuse(k, "truncated bucket", k->pos);
-		b.n = r64_load32(b.cookie + 4);
-		if (b.n > 65536)
-			return refuse(k, "more than 65536 containers", k->pos + 4);
-		if (b.n == 0)
-			k->canonical = false;
-		if (!have(k, r64_bucket_header_size(b.n, false)))
-			return refuse(k, "truncated bucket header", k->pos);
-		b.keycards = b.cookie + 8;
-		b.offsets = b.keycards + 4 * (size_t) b.n;
-		k->pos += r64_bucket_header_size(b.n, false);
-	}
-	else if ((cookie & 0xFFFF) == R64_COOKIE_RUN)
-	{
-		b.n = (cookie >> 16) + 1;
-		if (!have(k, r64_bucket_header_size(b.n, true)))
-			return refuse(k, "truncated bucket header", k->pos);
-		b.run_flags = b.cookie + 4;
-		b.keycards = b.run_flags + (b.n + 7) / 8;
-		if (b.n >= R64_NO_OFFSET_LIMIT)
-			b.offsets = b.keycards + 4 * (size_t) b.n;
-		if (b.n % 8 != 0 && b.run_flags[b.n / 8] >> (b.n % 8) != 0)
-			k->canonical = false;
-		k->pos += r64_bucket_header_size(b.n, true);
-	}
-	else
-		return refuse(k, "unknown cookie", k->pos);
+	wrong = r64_header_read(k->bytes + k->pos, &b);
+	if (wrong != NULL)
+		return refuse(k, wrong, k->pos);
+	if (!have(k, (size_t) (b.data - b.cookie)))
+		return refuse(k, "truncated bucket header", k->pos);
+	k->pos += (size_t) (b.data - b.cookie);
+	if (b.n == 0 || (b.run_flags != NULL && b.n % 8 != 0 &&
+					 b.run_flags[b.n / 8] >> (b.n % 8) != 0))
+		k->canonical = false;
 
 	for (uint32_t i = 0; i < b.n; i++)
 	{
@@ -268,36 +245,22 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 static void
 write_container(r64_writer *w, const r64_container *c)
 {
-	r64_words	words;
-
 	if (c->type == R64_ARRAY)
 	{
 		r64_values	scratch;
 		array_container_t view = r64_array_view(w->env, c, &scratch);
 
 		r64_writer_array(w, c->key, view.array, c->card);
-		return;
 	}
-	if (c->type == R64_BITSET)
+	else
 	{
-		bitset_container_t view = r64_bitset_view(c, &words);
+		/* a foreign run container can have more runs than ours */
+		r64_words	scratch;
+		bitset_container_t view = r64_bitset_of(w->env, c, &scratch);
 
 		r64_writer_bitset(w, c->key, view.words, (uint32_t)
 						  r64_kernel.bitset_container_compute_cardinality(&view));
-		return;
 	}
-	/* a foreign run container can have more runs than ours */
-	memset(words.w, 0, R64_BITSET_BYTES);
-	for (uint32_t i = 0; i < c->nruns; i++)
-	{
-		uint32_t	start = r64_run_start(c->data, i);
-		uint32_t	length = r64_run_length(c->data, i);
-
-		if (start + length > UINT16_MAX)
-			r64_corrupt(w->env, "run exceeds 65535");
-		bitset_set_lenrange(words.w, start, length);
-	}
-	r64_writer_bitset(w, c->key, words.w, c->card);
 }
 
 /*
@@ -321,8 +284,8 @@ r64_canonicalise(const r64_env *env, const void *bytes, size_t size)
 		r64_poll_every(env, i, 255);
 
 		/* an empty bucket, which only foreign bytes have, leaves no trace */
-		if (size - pos >= R64_MIN_BUCKET && r64_load32(p + pos + 4) == R64_COOKIE_NO_RUN &&
-			r64_load32(p + pos + 8) == 0)
+		if (size - pos >= R64_MIN_BUCKET &&
+			r64_header_read(p + pos + 4, &b) == NULL && b.n == 0)
 		{
 			pos += R64_MIN_BUCKET;
 			continue;
