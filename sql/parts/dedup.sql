@@ -30,7 +30,7 @@
 --	  load, and claims of	ROW SHARE
 --	  an owned set
 --	  fold					ROW SHARE, and the row, so that one fold works at a time
---	  alter					EXCLUSIVE: waits for those that write generations
+--	  alter					EXCLUSIVE: waits for writers of generations
 --	  drop					ACCESS EXCLUSIVE: waits for all
 --
 -- After it, rows are locked in the order of windows, claims, chunks, and in each
@@ -54,8 +54,8 @@
 -- claim that was never made look like one.
 --
 
--- The options of a set.  The only place that says what is one.  names are what
--- the statements here are made of: the tables of claims, chunks and windows, the
+-- The options of a set.  The only place that says which table is a set.  names are
+-- put into the statements here: the tables of claims, chunks and windows, the
 -- functions that make an id an element of a chunk and back, and the highest id of a
 -- chunk.  generation is the one that is written to now, cutoff the one that is to go.
 CREATE FUNCTION _roaring64_dedup_options(set regclass, OUT names text[], OUT remember interval, OUT keep bigint,
@@ -231,7 +231,7 @@ END $$;
 COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, boolean, boolean, boolean, integer, text) IS
 'creates the tables of a dedup set';
 
--- Waits for those that write generations.  The generations of the window by
+-- Waits for writers of generations.  The generations of the window by
 -- count, which end here, are numbered on from the highest if it comes back.
 CREATE FUNCTION roaring64_dedup_alter(set regclass,
 									  remember interval DEFAULT NULL,
@@ -370,7 +370,7 @@ COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, bigint) IS
 --
 
 -- Begins the next generation of the keys from low to high whose own is full, if
--- there is a window by count, and forgets those that are past the window.  The
+-- there is a window by count, and forgets the generations past the window.  The
 -- rows of windows of these keys must be locked.
 CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint,
 									  clock bigint, cutoff bigint, ascending boolean)
@@ -394,8 +394,8 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint, bigint, boolean) IS
 'begins and forgets generations of a dedup set';
 
--- Writes ids, as elements of chunks, that are not remembered: fresh are those,
--- old those that are not written as they are too old to tell.  The key's row is
+-- Writes ids that are not remembered, as elements of chunks, and returns them as
+-- fresh; old are ids that are not written, as they are too old to tell.  The key's row is
 -- locked before anything else is read, and written if anything is: a REPEATABLE
 -- READ transaction that has missed that gets an error.
 CREATE FUNCTION _roaring64_dedup_append(set regclass, key text, places roaring64,
@@ -473,7 +473,7 @@ DECLARE
 	phase pg_catalog.text;
 	source pg_catalog.text;
 	keys pg_catalog.text;
-	reached pg_catalog.text;	-- what is done, up to this key
+	reached pg_catalog.text;	-- all keys up to this one are done
 	low pg_catalog.text;
 	high pg_catalog.text;
 	next pg_catalog.text;

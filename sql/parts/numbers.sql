@@ -156,8 +156,8 @@ DECLARE
 	lowest bigint := '-9223372036854775808';
 	bound bigint;
 	magnitude bigint;
-	above @extschema@.roaring64;		-- those with a greater magnitude
-	up @extschema@.roaring64;			-- those who reach the bound
+	above @extschema@.roaring64;		-- ids whose numbers have a greater magnitude
+	up @extschema@.roaring64;			-- ids whose numbers reach the bound
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
@@ -184,8 +184,8 @@ END $$;
 COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
 'the ids with a number in the range';
 
--- From the highest weight to the lowest: the better half of those who are still
--- equal is in if there is place for all of it; if not, the other half is out.
+-- From the highest weight to the lowest: of the ids that are still equal, the better
+-- half is in if there is place for all of it; if not, the other half is out.
 CREATE FUNCTION roaring64_numbers_top(numbers regclass, key text, n bigint,
 									  among roaring64 DEFAULT NULL,
 									  lowest boolean DEFAULT false,
@@ -194,7 +194,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	equal @extschema@.roaring64;		-- those who may still be in, or not
+	equal @extschema@.roaring64;		-- ids that may be in or not
 	better @extschema@.roaring64;
 	more bigint;
 	slice record;

@@ -5,7 +5,7 @@
  *
  * Ids are claimed in ascending order, whatever order the array has, so that
  * batches that overlap do not deadlock.  The answers are in the order of the
- * array; of ids that are in it several times the first is the one that counts.
+ * array; where it repeats an id, only the first place can win.
  *
  * src/dedup/batch.c
  *
@@ -32,7 +32,7 @@ typedef struct Batch
 {
 	Datum		key;
 	int			ngiven;
-	int		   *index;			/* of what was given: which of the ids it is */
+	int		   *index;			/* of each given id: its position in ids */
 	int64	   *ids;			/* distinct, ascending */
 	DedupAnswer *answers;		/* of each */
 	Sorted	   *chunks;			/* of each, by chunk */
@@ -180,7 +180,7 @@ look_into(DedupSet *set, Batch *batch, SPITupleTable *rows)
 	}
 }
 
-/* Notes what is not above the highest that was forgotten; whether any is. */
+/* Notes ids not above the highest forgotten one; whether there are any. */
 static bool
 look_for_old(DedupSet *set, Batch *batch, DedupView view)
 {

@@ -4,7 +4,7 @@
  *	  Claims of a dedup set: what is called often enough to keep its plans.
  *
  * A set is four tables of the user's; sql/parts/dedup.sql says which, how they
- * are changed, and what keeps those who do it apart.  Here are only claim and
+ * are changed, and which locks keep their writers apart.  Here are only claim and
  * seen, for one id and for many, and load, as statements on those tables that
  * are prepared once a session.
  *
@@ -56,7 +56,7 @@ typedef struct DedupSet
 	MemoryContextCallback callback; /* frees the plans */
 	Oid			tables[DEDUP_TABLES];
 	const char *schema;			/* of the extension, quoted */
-	bool		ascending;		/* what is too old can be told */
+	bool		ascending;		/* whether an id is too old can be told */
 	bool		snowflake;		/* members of chunks are folded ids */
 	bool		owned;			/* claims go straight into the chunks */
 	bool		distributed;	/* by Citus */

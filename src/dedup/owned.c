@@ -43,7 +43,7 @@ places_of(const DedupSet *set, Datum given)
 
 /*
  * Writes places that are not remembered, and are not too old to tell, into the
- * chunks of a key.  Returns those that it wrote and those that are too old.
+ * chunks of a key.  Returns the written places and the places that are too old.
  */
 void
 dedup_append(DedupSet *set, Datum key, Datum places, r64_set *fresh,

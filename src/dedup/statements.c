@@ -264,7 +264,7 @@ dedup_run(DedupSet *set, DedupStatement n, Datum *values, DedupView view)
 		CommandCounterIncrement();
 		snapshot = GetLatestSnapshot();
 	}
-	/* what only reads gets no snapshot but the one that is given or active */
+	/* a reading statement has the given snapshot or else the active one */
 	code = SPI_execute_snapshot(plan, values, NULL, snapshot, InvalidSnapshot,
 								snapshot != InvalidSnapshot ||
 								view == DEDUP_CALLERS, true, 0);

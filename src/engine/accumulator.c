@@ -112,7 +112,7 @@ tidy(const r64_accumulator *acc, r64_buf loose)
 	r64_set		s = r64_open_buf(acc->env, loose);
 	r64_buf		tidied;
 
-	/* what is too large has to fail */
+	/* a set that is too large has to fail */
 	if (s.size <= acc->env->max_size && is_canonical(acc, &s))
 		return loose;
 	tidied = r64_canonicalise(acc->env, s.bytes, s.size);
@@ -313,7 +313,7 @@ sets_limit(const r64_accumulator *acc)
 	return share(acc->flat.size, LEAST_SETS);
 }
 
-/* Adds a set to those that wait; returns false if it should not wait. */
+/* Adds a set to the waiting sets; returns false if it should not wait. */
 static bool
 list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
@@ -431,9 +431,9 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 }
 
 /*
- * Whether there is no element.  Not to be asked between symmetric differences:
- * sets that wait for one, and what it has left of a loose set's bitsets, count
- * as elements even if they cancel out.
+ * Whether there is no element.  Not to be called between symmetric differences:
+ * sets that wait for a symmetric difference, and bitsets of a loose set that it
+ * has emptied, count as elements.
  */
 bool
 r64_accumulator_is_empty(const r64_accumulator *acc)

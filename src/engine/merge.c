@@ -256,7 +256,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		size += r64_container_size(&c);
 	}
 	card = count_bits(&bitset);
-	/* a bitset must not outweigh the items much, nor what is left of them */
+	/* a bitset must not outweigh the items much, nor its own elements */
 	if (m->form != NULL &&
 		(m->form->spread ? size < R64_SPREAD_BYTES :
 		 size < R64_BITSET_BYTES || card < R64_BITSET_BYTES / 8))
@@ -265,7 +265,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	m->w.form = m->form;
 }
 
-/* Counts the containers of a bucket together with those of n items. */
+/* Counts the keys of a bucket's containers and of n items together. */
 static uint32_t
 count_keys(const r64_bucket *b, const item *items, size_t n)
 {
@@ -411,7 +411,7 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 	if (stays_full(m->op, own))
 		return;
 	bitset = r64_bitset_view(own, &scratch);
-	/* what is there already need not be set again */
+	/* a range that is there already need not be set again */
 	if (r64_unites(m->op) && c->type != R64_BITSET &&
 		own->card >= c->card && c->card >= WORTH_A_LOOK &&
 		has_range(bitset.words, r64_container_min(c), r64_container_max(c)))
@@ -439,16 +439,16 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 /* What to do with the containers of a set, of which some can be applied. */
 typedef enum visit
 {
-	VISIT_CHECK,				/* that those that can are not damaged */
-	VISIT_OTHERS,				/* append the others to m->w */
-	VISIT_APPLY					/* apply those that can */
+	VISIT_CHECK,				/* that applicable containers are sound */
+	VISIT_OTHERS,				/* append other containers to m->w */
+	VISIT_APPLY					/* apply the applicable containers */
 } visit;
 
 /*
- * Visits all containers of b, or those of a if the operation is an
- * intersection.  Returns how many of b's can be applied to one of a in place,
- * and counts those that cannot or meet none in *others; if others is NULL, one
- * of them is enough to return 0.
+ * Visits all containers of b, or of a if the operation is an intersection.
+ * Returns how many containers of b can be applied to one of a in place, and
+ * counts in *others the containers that cannot or meet none; if others is NULL,
+ * one such container is enough to return 0.
  */
 static size_t
 visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
@@ -552,7 +552,7 @@ r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)
 	r64_set		other = *b;
 	size_t		others = 0;
 
-	/* what is begun has to be completed */
+	/* a merge in place has to be completed once begun */
 	env.poll = poll_later;
 	target.env = other.env = &env;
 	(void) visit_containers(&m, &target, &other, VISIT_APPLY, &others);

@@ -390,7 +390,7 @@ r64_shift(r64_set *s, int64_t delta)
 	r64_builder_init(&out, s->env, s->size);
 	if (delta >= 0)
 	{
-		/* first those that pass zero, then non-negative, then negative ones */
+		/* first elements that pass zero, then non-negative, then negative */
 		if (delta > 0)
 			shift_interval(&out, s, -d, UINT64_MAX, d);
 		shift_interval(&out, s, 0, INT64_MAX, d);
@@ -398,7 +398,7 @@ r64_shift(r64_set *s, int64_t delta)
 	}
 	else
 	{
-		/* first those that stay above zero, last those that pass it */
+		/* first elements that stay above zero, last elements that pass it */
 		shift_interval(&out, s, -d, INT64_MAX, d);
 		shift_interval(&out, s, UINT64_C(1) << 63, UINT64_MAX, d);
 		shift_interval(&out, s, 0, -d - 1, d);

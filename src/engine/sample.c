@@ -127,7 +127,7 @@ r64_sample(const r64_set *s, uint64_t n, uint64_t seed)
 	if (n >= total)
 		return r64_copy(env, s);
 
-	/* for more than half of the elements, draw those that are left out */
+	/* for more than half of the elements, draw the elements to leave out */
 	leave_out = n > total / 2;
 	if (leave_out)
 		n = total - n;

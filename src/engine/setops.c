@@ -740,8 +740,8 @@ r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit
 }
 
 /*
- * Merges all buckets of b with those of the walk that come before b's last
- * one or have its high half.
+ * Merges all buckets of b with the walk's buckets up to the high half of b's
+ * last bucket.
  */
 static void
 merge_set(const r64_operation *op, r64_writer *w, r64_walk *walk_a,

@@ -299,9 +299,9 @@ array_runs(const uint16_t *v, uint32_t card)
 }
 
 /*
- * The number of runs that start in a block of words, of which there is one
- * before.  A byte has at most four, so those of all words are added bytewise
- * first, and the bytes at the end.
+ * The number of runs that start in a block of words, before which there is
+ * another word.  At most four start in a byte, so the counts of all words are
+ * added bytewise first, and the bytes at the end.
  */
 static uint32_t
 block_runs(const uint64_t *words)
@@ -482,7 +482,7 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	}
 	if (card <= R64_ARRAY_MAX)
 	{
-		/* write what is there, whatever the caller thinks */
+		/* write the bits that are set, whatever card the caller gave */
 		card = (uint32_t)
 			r64_kernel.bitset_container_compute_cardinality(&view);
 		if (card > R64_ARRAY_MAX)

@@ -16,7 +16,7 @@
  * and halve when they pass many.  A step is given up in a wide gap.  So elements
  * that lie apart are searched for one by one, and long runs are read in one go.
  * A row is fetched from the table only after its id is known to be in the set,
- * and not at all if the index has all that is asked for and the visibility map
+ * and not at all if the index has all columns wanted and the visibility map
  * has its page, as by core's index-only scan.
  *
  * When this has cost as much as reading the whole table would, the scan does

@@ -290,7 +290,7 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 }
 
 /*
- * Whether an index has all columns that are asked for, as core judges it.  A
+ * Whether an index has all columns that the query reads, as core judges it.  A
  * name is kept in another form.
  */
 static bool

@@ -3,9 +3,9 @@
  * planner.h
  *	  What our functions tell the planner when it asks.
  *
- * There is a support function for each family of functions.  To tell which
- * function of the family it is asked about, or what an expression calls, it
- * looks at the C function behind it, since names and OIDs differ between
+ * There is a support function for each family of functions.  The support
+ * function knows a member of the family, or the function that an expression
+ * calls, by the C function behind it, since names and OIDs differ between
  * databases.
  *
  * src/planner/planner.h

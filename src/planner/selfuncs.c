@@ -147,8 +147,8 @@ load_common_sets(VariableStatData *vardata, AttStatsSlot *slot)
 
 /*
  * The share of all pairs of rows of two columns in which both sets are among
- * the most common ones and pass a test; in *common, of those that may not pass.
- * None, unnoticed, if most pairs are of others.
+ * the most common ones and pass a test; in *common, the share whether they pass
+ * or not.  Both 0, unnoticed, if most pairs have a set that is not common.
  */
 static double
 common_pairs(const Test *test, VariableStatData *left,
@@ -220,8 +220,8 @@ set_against_unknown(PlannerInfo *root, const Test *test,
 }
 
 /*
- * A column of sets, on the left, against something.  Of the most common sets it
- * is known, and the others are judged by their elements.
+ * A column of sets, on the left, against something.  For the most common sets
+ * the answer is known; all other sets are judged by their elements.
  */
 static double
 set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,

@@ -198,8 +198,8 @@ add_to_tally(Tally *tally, double count, double frequency)
 }
 
 /*
- * Adds the elements that are in no bin of the histogram's, and those that are.
- * common has the elements, ascending, that are accounted for already.
+ * Adds the elements outside of the histogram's bins, and the elements in its
+ * bins.  common has the elements, ascending, that are accounted for already.
  */
 static void
 tally_rest(const SetStats *stats, const Probe *probe,
@@ -415,9 +415,9 @@ load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 }
 
 /*
- * Makes of core's statistics of a column of integers those of sets that have an
- * element each, but as shares of all rows; to be freed.  distinct is how many
- * different integers it has.
+ * Makes statistics of sets of one element out of core's statistics of a column
+ * of integers, but as shares of all rows; to be freed.  distinct is how many
+ * different integers the column has.
  */
 static void
 load_integer_stats(HeapTuple tuple, double distinct, SetStats *stats)
@@ -607,7 +607,7 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 
 /*
  * How many elements the result of a set operation has, as if the operands had
- * none in common unless that is what it asks for; -1 if unknown.
+ * none in common unless the operation is an intersection; -1 if unknown.
  */
 static double
 operation_cardinality(PlannerInfo *root, Node *node)

@@ -4,9 +4,9 @@
  *	  What ANALYZE learns about a column of sets.
  *
  * As for core's arrays there are the most common elements, counted by a hash
- * table.  And more is kept of the others, as they are what most queries ask for:
- * a histogram of their occurrences, and how many different elements each of its
- * bins has.  How many more are in the rows that were not read is estimated like
+ * table.  Most queries are about the elements that are not common, so there is
+ * more: a histogram of their occurrences, and how many different elements each
+ * bin has.  How many more are in the rows that were not read is estimated like
  * the number of distinct values of a column (Haas and Stokes' Duj1; see
  * analyze.c).
  *
@@ -53,7 +53,7 @@ typedef struct ElementCount
 {
 	int64		element;
 	float		seen;			/* occurrences that it stands for */
-	uint32		read;			/* those that were read */
+	uint32		read;			/* occurrences in the rows that were read */
 	uint32		status;			/* of simplehash */
 } ElementCount;
 
@@ -380,8 +380,8 @@ make_bins(const ElementAnalysis *analysis, ElementCount **elements, int n,
 }
 
 /*
- * The slot of our own; statistics.h says what is in it.  Of the elements, which
- * it sorts anew, the first ncommon are common.
+ * Fills the slot of our own, whose layout is in statistics.h.  Of the elements,
+ * which are sorted anew, the first ncommon are the common ones.
  */
 static void
 store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,

@@ -62,7 +62,7 @@ get_set(ExpandedRoaring64 *e)
 	Assert(e->hdr.eoh_methods == &expanded_methods);
 	s = r64_accumulator_set(&e->acc);
 	MemoryContextSwitchTo(oldcontext);
-	/* what is made from it does not belong to the object */
+	/* a set made from this one does not belong to the object */
 	s.env = &roaring64_env;
 	return s;
 }
