@@ -58,11 +58,13 @@ uint64_t
 r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 {
 	uint64_t	end = (uint64_t) hi + 1;
-	uint16_t	first = R64_HIGH(lo) == R64_HIGH(end) ? R64_KEY(lo) : 0;
+	uint16_t	first = 0;
 	uint64_t	sum;
 
 	if (lo > hi)
 		return 0;
+	if ((uint64_t) lo < end && R64_HIGH(lo) == R64_HIGH(end))
+		first = R64_KEY(lo);
 	r64_index_set(s);
 	sum = (end == 0 ? s->index->total : below(s, end, first)) -
 		below(s, (uint64_t) lo, first);

@@ -136,3 +136,14 @@ SELECT count(*) AS sets,
 	   count(*) FILTER (WHERE roaring64_select(s, cardinality(v) + 1) IS NULL) AS past_end,
 	   count(*) FILTER (WHERE roaring64_select(s, - cardinality(v) - 1) IS NULL) AS past_start
 FROM shapes;
+
+-- Every range between ids that lie in several containers at both ends of bigint
+-- and around zero: in the stored order the most negative id follows the largest.
+WITH ids AS (
+	SELECT i FROM unnest('{-9223372036854775808,-9223372036854775807,-9223372036854710272,-9223372036854644735,
+		-9223372032559808512,-4294967297,-4294967296,-131073,-65536,-1,0,65535,65536,131072,4294967295,4294967296,
+		9223372032559808511,9223372036854644736,9223372036854710271,9223372036854775806,9223372036854775807}'::bigint[]) AS i)
+SELECT count(*) AS ranges,
+	count(*) FILTER (WHERE roaring64_cardinality(s, int8range(lo.i, nullif(hi.i, 9223372036854775807) + 1)) <>
+					 (SELECT count(*) FROM ids WHERE i BETWEEN lo.i AND hi.i)) AS wrong
+FROM ids AS lo JOIN ids AS hi ON lo.i <= hi.i, (SELECT roaring64_agg(i) AS s FROM ids) AS whole;
