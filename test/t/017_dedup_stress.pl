@@ -59,6 +59,7 @@ my $node = PostgreSQL::Test::Cluster->new('stress');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', q{
 fsync = on
+max_connections = 50
 max_prepared_transactions = 10
 deadlock_timeout = 500ms
 log_min_messages = fatal
