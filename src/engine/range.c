@@ -13,286 +13,171 @@
 #include "setops.h"
 
 /*
- * What to keep of a set: up to two intervals of unsigned values, ascending.
+ * Appends what op, an intersection or a difference, leaves of container i of a
+ * bucket.  lo and hi are those of the range that its bucket can have.
  */
-typedef struct range_mask
-{
-	int			n;
-	struct
-	{
-		uint64_t	lo;
-		uint64_t	hi;
-	}			part[2];
-} range_mask;
-
-typedef enum coverage
-{
-	NOTHING,
-	SOME,
-	ALL
-} coverage;
-
-/* How much of the values [lo, hi] a mask keeps. */
-static coverage
-mask_covers(const range_mask *m, uint64_t lo, uint64_t hi)
-{
-	coverage	c = NOTHING;
-
-	for (int i = 0; i < m->n; i++)
-	{
-		if (m->part[i].lo <= lo && hi <= m->part[i].hi)
-			return ALL;
-		if (m->part[i].lo <= hi && lo <= m->part[i].hi)
-			c = SOME;
-	}
-	return c;
-}
-
-/* Appends the part of a container that a mask keeps. */
 static void
-write_masked_container(r64_writer *w, const range_mask *m,
-					   const r64_container *c, uint64_t base)
+cut_container(const r64_operation *op, r64_writer *w, const r64_bucket *b,
+			  uint32_t i, uint32_t lo, uint32_t hi)
 {
-	r64_words	scratch;
-	bitset_container_t bitset = r64_as_bitset(w->env, c, &scratch);
-	uint32_t	gap = 0;		/* first value not looked at yet */
+	uint16_t	key = r64_bucket_key(b, i);
+	uint32_t	first = key == R64_KEY(lo) ? R64_LOW(lo) : 0;
+	uint32_t	last = key == R64_KEY(hi) ? R64_LOW(hi) : R64_LOW_MAX;
+	uint16_t	stored[3];
+	r64_container c;
+	r64_container range = {
+		.key = key,
+		.card = last - first + 1,
+		.data = (const uint8_t *) stored
+	};
 
-	for (int i = 0; i < m->n; i++)
+	if (r64_prefers_runs(range.card, 1))
 	{
-		uint32_t	lo;
-		uint32_t	hi;
-
-		if (m->part[i].hi < base || m->part[i].lo > (base | R64_LOW_MAX))
-			continue;
-		lo = m->part[i].lo < base ? 0 : R64_LOW(m->part[i].lo);
-		hi = m->part[i].hi > (base | R64_LOW_MAX) ? R64_LOW_MAX :
-			R64_LOW(m->part[i].hi);
-		if (gap < lo)
-			bitset_reset_range(bitset.words, gap, lo);
-		gap = hi + 1;
+		range.type = R64_RUN;
+		range.nruns = 1;
+		range.data += sizeof(uint16_t);
+		stored[0] = 1;
+		stored[1] = (uint16_t) first;
+		stored[2] = (uint16_t) (last - first);
 	}
-	if (gap <= R64_LOW_MAX)
-		bitset_reset_range(bitset.words, gap, R64_LOW_MAX + 1);
-	r64_writer_bitset(w, c->key, bitset.words, (uint32_t)
-					  r64_kernel.bitset_container_compute_cardinality(&bitset));
-}
-
-/* The containers of a bucket that a mask may keep: from the first up to *end. */
-static uint32_t
-masked_containers(const range_mask *m, const r64_bucket *b, uint32_t *end)
-{
-	uint64_t	lo;
-	uint64_t	hi;
-	uint32_t	first;
-	int			from = 0;
-	int			to = m->n - 1;
-
-	/* of two intervals the bucket may have a part in one only */
-	while (from < to && R64_HIGH(m->part[from].hi) < b->high)
-		from++;
-	while (from < to && R64_HIGH(m->part[to].lo) > b->high)
-		to--;
-	lo = m->part[from].lo;
-	hi = m->part[to].hi;
-	first = R64_HIGH(lo) == b->high ? r64_bucket_seek(b, 0, R64_KEY(lo)) : 0;
-	*end = R64_HIGH(hi) == b->high ?
-		r64_bucket_seek(b, first, (uint32_t) R64_KEY(hi) + 1) : b->n;
-	return first;
-}
-
-/* The bytes of a bucket of containers [from, to) of another. */
-static size_t
-part_size(const r64_env *env, const r64_bucket *b, uint32_t from, uint32_t to)
-{
-	size_t		first = r64_container_offset(env, b, from);
-	size_t		last = r64_container_offset(env, b, to);
-
-	return 4 + r64_bucket_header_size(to - from, b->run_flags != NULL) +
-		(last > first ? last - first : 0);
-}
-
-/* The buckets from *from up to *to have all that an interval keeps. */
-static void
-find_buckets(const r64_index *index, uint64_t lo, uint64_t hi,
-			 uint64_t *from, uint64_t *to)
-{
-	*from = r64_index_seek(index, R64_HIGH(lo));
-	*to = R64_HIGH(hi) == UINT32_MAX ? index->n :
-		r64_index_seek(index, R64_HIGH(hi) + 1);
+	else
+		for (uint32_t v = first; v <= last; v++)
+			stored[v - first] = (uint16_t) v;
+	r64_container_at(w->env, b, i, &c);
+	r64_combine_containers(op, w, &c, &range);
 }
 
 /*
- * An upper bound of the bytes that a mask keeps.  Each interval may keep only
- * a small part of its first and its last bucket, which often are the same.
+ * Appends what op leaves of a bucket.  Only the first and the last container
+ * that meet the range may be in it in part.
  */
-static size_t
-masked_size(const r64_set *s, const range_mask *m)
-{
-	const r64_index_entry *entries = s->index->entries;
-	size_t		size = 0;
-
-	for (int p = 0; p < m->n; p++)
-	{
-		range_mask	one = {.n = 1,.part = {m->part[p]}};
-		r64_bucket	b;
-		uint64_t	from;
-		uint64_t	to;
-		uint32_t	i;
-		uint32_t	end;
-
-		find_buckets(s->index, m->part[p].lo, m->part[p].hi, &from, &to);
-		if (from >= to)
-			continue;
-		r64_bucket_open(s, entries[from].pos, &b);
-		i = masked_containers(&one, &b, &end);
-		size += part_size(s->env, &b, i, end);
-		if (to - from == 1)
-			continue;
-		size += entries[to - 1].pos - (size_t) (b.end - s->bytes);
-		r64_bucket_open(s, entries[to - 1].pos, &b);
-		i = masked_containers(&one, &b, &end);
-		size += part_size(s->env, &b, i, end);
-	}
-	return size;
-}
-
 static void
-write_masked_bucket(r64_writer *w, const range_mask *m, const r64_bucket *b)
+cut_bucket(const r64_operation *op, r64_writer *w, const r64_bucket *b,
+		   uint64_t range_lo, uint64_t range_hi)
 {
-	uint32_t	end;
-	uint32_t	i = masked_containers(m, b, &end);
+	uint32_t	lo = R64_HIGH(range_lo) == b->high ? (uint32_t) range_lo : 0;
+	uint32_t	hi = R64_HIGH(range_hi) == b->high ? (uint32_t) range_hi :
+		UINT32_MAX;
+	uint32_t	from = r64_bucket_seek(b, 0, R64_KEY(lo));
+	uint32_t	to = r64_bucket_seek(b, from, (uint32_t) R64_KEY(hi) + 1);
 
-	r64_writer_begin(w, b->high, end - i, b->run_flags != NULL);
-	while (i < end)
-	{
-		uint32_t	first = i;
-		coverage	cover;
-		uint64_t	base;
-
-		do
-		{
-			base = (uint64_t) b->high << 32 |
-				(uint32_t) r64_bucket_key(b, i) << 16;
-			cover = mask_covers(m, base, base | R64_LOW_MAX);
-			if (cover != ALL)
-				break;
-		} while (++i < end);
-
-		if (first < i)
-			r64_writer_copy(w, b, first, i);
-		if (i == end)
-			break;
-		if (cover == SOME)
-		{
-			r64_container c;
-
-			r64_container_at(w->env, b, i, &c);
-			write_masked_container(w, m, &c, base);
-		}
-		i++;
-	}
+	r64_writer_begin(w, b->high, op->keep_a ? b->n : to - from,
+					 b->run_flags != NULL);
+	if (op->keep_a && from > 0)
+		r64_writer_copy(w, b, 0, from);
+	if (from < to)
+		cut_container(op, w, b, from, lo, hi);
+	if (op->keep_both && from + 2 < to)
+		r64_writer_copy(w, b, from + 1, to - 1);
+	if (from + 1 < to)
+		cut_container(op, w, b, to - 1, lo, hi);
+	if (op->keep_a && to < b->n)
+		r64_writer_copy(w, b, to, b->n);
 	r64_writer_end(w);
 }
 
-/* The elements of s that a mask keeps. */
-static r64_buf
-apply_mask(r64_set *s, const range_mask *m)
+/* Appends the buckets [from, to) of an indexed set as they are. */
+static void
+copy_buckets(r64_writer *w, const r64_set *s, uint64_t from, uint64_t to)
 {
-	const r64_index *index;
+	const r64_index *index = s->index;
+	size_t		start;
+	size_t		end;
+
+	if (from >= to)
+		return;
+	start = index->entries[from].pos;
+	end = to == index->n ? s->size : index->entries[to].pos;
+	r64_writer_buckets(w, s->bytes + start, end - start, to - from);
+}
+
+/*
+ * Appends what op leaves of the buckets of a set from the first that can have
+ * elements of [lo, hi], unsigned, to the last one; before that, if it keeps
+ * them, those from next on.  Returns the number of the first after them.
+ */
+static uint64_t
+cut_interval(const r64_operation *op, r64_writer *w, const r64_set *s,
+			 uint64_t next, uint64_t lo, uint64_t hi)
+{
+	const r64_index *index = s->index;
+	uint64_t	from = r64_index_seek(index, R64_HIGH(lo));
+	uint64_t	to = R64_HIGH(hi) == UINT32_MAX ? index->n :
+		r64_index_seek(index, R64_HIGH(hi) + 1);
+	r64_bucket	b;
+
+	if (op->keep_a)
+		copy_buckets(w, s, next, from);
+	if (from < to)
+	{
+		r64_bucket_open(s, index->entries[from].pos, &b);
+		cut_bucket(op, w, &b, lo, hi);
+	}
+	if (from + 1 < to)
+	{
+		if (op->keep_both)
+			copy_buckets(w, s, from + 1, to - 1);
+		r64_bucket_open(s, index->entries[to - 1].pos, &b);
+		cut_bucket(op, w, &b, lo, hi);
+	}
+	return to;
+}
+
+/* Returns s and [lo, hi], or s without that, lo <= hi. */
+static r64_buf
+cut(r64_op opcode, r64_set *s, int64_t lo, int64_t hi)
+{
+	r64_operation op = r64_get_operation(opcode);
+	uint64_t	next = 0;
 	r64_writer	w;
-	uint64_t	i = 0;
-	uint64_t	end = 0;
 
 	r64_index_set(s);
-	index = s->index;
-	if (m->n > 0)
-		find_buckets(index, m->part[0].lo, m->part[m->n - 1].hi, &i, &end);
-
-	r64_writer_init(&w, s->env, masked_size(s, m));
-	while (i < end)
-	{
-		uint64_t	first = i;
-		coverage	cover;
-
-		do
-		{
-			uint64_t	base = (uint64_t) index->entries[i].high << 32;
-
-			cover = mask_covers(m, base, base | UINT32_MAX);
-			if (cover != ALL)
-				break;
-		} while (++i < end);
-
-		if (first < i)
-		{
-			size_t		from = index->entries[first].pos;
-			size_t		to = i == index->n ? s->size : index->entries[i].pos;
-
-			r64_writer_buckets(&w, s->bytes + from, to - from, i - first);
-		}
-		if (i == end)
-			break;
-		if (cover == SOME)
-		{
-			r64_bucket	b;
-
-			r64_bucket_open(s, index->entries[i].pos, &b);
-			write_masked_bucket(&w, m, &b);
-		}
-		i++;
-		r64_poll_every(s->env, i, 0xFFFF);
-	}
+	r64_writer_init(&w, s->env, op.keep_a ? s->size : R64_SINGLETON_SIZE);
+	/* stored order is that of the unsigned values */
+	if (hi >= 0)
+		next = cut_interval(&op, &w, s, next, lo < 0 ? 0 : (uint64_t) lo,
+							(uint64_t) hi);
+	if (lo < 0)
+		next = cut_interval(&op, &w, s, next, (uint64_t) lo,
+							hi < 0 ? (uint64_t) hi : UINT64_MAX);
+	if (op.keep_a)
+		copy_buckets(&w, s, next, s->index->n);
 	return r64_writer_finish(&w);
 }
 
-/* The mask that keeps [lo, hi], or all but that. */
-static range_mask
-make_mask(int64_t lo, int64_t hi, bool keep)
+/* Returns a op [lo, hi], for a union or a symmetric difference. */
+static r64_buf
+combine_as_set(r64_op op, const r64_set *a, int64_t lo, int64_t hi)
 {
-	range_mask	m = {0};
-	uint64_t	ulo = (uint64_t) lo;
-	uint64_t	uhi = (uint64_t) hi;
+	r64_range	range = {.lo = lo,.hi = hi};
+	r64_env		env = *a->env;
+	r64_buf		made;
+	r64_set		b;
+	r64_buf		result;
 
-	if (lo > hi)
-	{
-		/* nothing, or everything */
-		m.n = keep ? 0 : 1;
-		m.part[0].hi = UINT64_MAX;
-		return m;
-	}
-	/* of the unsigned values, [ulo, uhi] is in the middle or around the end */
-	if ((ulo <= uhi) == keep)
-	{
-		m.n = 1;
-		m.part[0].lo = keep ? ulo : uhi + 1;
-		m.part[0].hi = keep ? uhi : ulo - 1;
-		if (!keep && ulo == uhi + 1)
-			m.n = 0;			/* all values are dropped */
-		return m;
-	}
-	if (keep || ulo > 0)
-	{
-		m.part[m.n].lo = 0;
-		m.part[m.n++].hi = keep ? uhi : ulo - 1;
-	}
-	if (keep || uhi < UINT64_MAX)
-	{
-		m.part[m.n].lo = keep ? ulo : uhi + 1;
-		m.part[m.n++].hi = UINT64_MAX;
-	}
-	return m;
+	/*
+	 * What a has already may cancel out, so the range may be larger than the
+	 * result.  But each of its containers is one of a's or one of the
+	 * result's, where it takes as much or, in a bucket of less than four,
+	 * nearly so.
+	 */
+	env.max_size += 2 * a->size;
+	made = r64_from_ranges(&env, &range, 1);
+	b = r64_open_buf(&env, made);
+	result = r64_combine(op, a, &b);
+	env.release(env.arg, made.base);
+	return result;
 }
 
 /* Returns a op [lo, hi] for any of the four operations. */
 r64_buf
 r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 {
-	range_mask	m;
-
 	if (op == R64_OR || op == R64_XOR)
-		return r64_merge_range(op, a, lo, hi);
-	m = make_mask(lo, hi, op == R64_AND);
-	return apply_mask(a, &m);
+		return combine_as_set(op, a, lo, hi);
+	if (lo <= hi)
+		return cut(op, a, lo, hi);
+	return op == R64_AND ? r64_from_values(a->env, NULL, 0) : r64_copy(a->env, a);
 }
 
 #define lengthof(array) (sizeof(array) / sizeof((array)[0]))

@@ -71,8 +71,6 @@ extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
  */
 extern r64_buf r64_combine_loosely(r64_op op, const r64_set *a,
 								   const r64_set *b, r64_form *form);
-extern r64_buf r64_merge_range(r64_op op, const r64_set *a,
-							   int64_t lo, int64_t hi);
 
 /* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
