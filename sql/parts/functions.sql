@@ -225,12 +225,36 @@ SUPPORT _roaring64_rows_support;
 COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
 'the elements as ranges, as few as possible, ascending';
 
+-- Ranges differ by one integer at most, the wider first.  There may be 2^64 integers
+-- from the smallest element to the largest, so this is computed as numeric.
 CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
 									OUT range int8range, OUT count bigint,
 									OUT bar text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'roaring64_histogram'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10;
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	low numeric := @extschema@.roaring64_min($1);
+	span numeric := @extschema@.roaring64_max($1) - low + 1;
+	bars numeric := least(span, n);
+BEGIN
+	IF n < 1 THEN
+		RAISE 'number of ranges must be at least 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF span IS NULL THEN
+		RETURN;
+	END IF;
+	RETURN QUERY
+	SELECT r.range, r.count, repeat('#', ceil(40.0 * r.count / max(r.count) OVER ())::integer)
+	FROM (
+		SELECT b.range, @extschema@.roaring64_cardinality($1, b.range)
+		FROM (
+			SELECT int8range((low + i * div(span, bars) + least(i, span % bars))::bigint,
+				-- the last bigint is in ranges without an upper bound only
+				nullif(low + (i + 1) * div(span, bars) + least(i + 1, span % bars), 9223372036854775808)::bigint)
+			FROM generate_series(0, bars - 1) AS i) AS b (range)) AS r (range, count);
+END $$;
 COMMENT ON FUNCTION roaring64_histogram(roaring64, integer) IS
 'number of elements in each of n ranges of equal width, with bars';
 
