@@ -188,7 +188,7 @@ AS $$
 DECLARE
 	block pg_catalog.int8 := 0;
 	blocks pg_catalog.int8 := (@extschema@._roaring64_rollup_pending(target)).blocks;
-	step CONSTANT pg_catalog.int8 := 4096;
+	step CONSTANT pg_catalog.int8 := 16384;
 BEGIN
 	WHILE block OPERATOR(pg_catalog.<) blocks LOOP
 		COMMIT;
@@ -264,8 +264,7 @@ DECLARE
 	other regclass;
 	left_over boolean;
 BEGIN
-	SELECT oid::regclass INTO other
-	FROM pg_class
+	SELECT oid::regclass INTO other FROM pg_class
 	WHERE oid = ANY (members || objects || target_table) AND NOT pg_has_role(relowner, 'USAGE')
 	ORDER BY relname LIMIT 1;
 	IF FOUND THEN
@@ -343,8 +342,7 @@ BEGIN
 	state := pg_catalog.to_regclass((SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p), '.')
 									 FROM pg_catalog.unnest(parts) AS p));
 	IF state IS NULL THEN
-		RAISE undefined_object USING
-			MESSAGE = pg_catalog.format('there is no rollup %s', target);
+		RAISE undefined_object USING MESSAGE = pg_catalog.format('there is no rollup %s', target);
 	END IF;
 	LOOP
 		EXIT WHEN @extschema@._roaring64_rollup_end(state, target_name, true);

@@ -299,8 +299,7 @@ BEGIN
 	INTO refused, noted
 	FROM @extschema@._roaring64_rollup_check(source, target, options, sets, path) AS c;
 	IF noted IS NOT NULL THEN
-		RAISE NOTICE USING
-			MESSAGE = format('notes on the rollup of %s', source), DETAIL = noted;
+		RAISE NOTICE USING MESSAGE = format('notes on the rollup of %s', source), DETAIL = noted;
 	END IF;
 	IF refused IS NULL THEN
 		IF dry_run THEN
@@ -309,8 +308,7 @@ BEGIN
 	ELSIF dry_run THEN
 		RAISE WARNING USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
 	ELSE
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
+		RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
 	END IF;
 END
 $$;

@@ -73,34 +73,38 @@ DECLARE
 	refusal text;
 	change text;				-- the sets to add to and take from each key
 	gone text := '%3$s.roaring64_andnot(%3$s.roaring64_or(roaring64_change.a%1$s, roaring64_change.r%1$s), roaring64_found.a%1$s)';
+	pending text := @extschema@._roaring64_rollup_object(source, target, '_pending');
+	columns text;				-- of what is pending
+	append text;
+	head text := 'DECLARE roaring64_changes refcursor; roaring64_change record; roaring64_found record; BEGIN';
 	body text;
+	settings text := 'SET search_path = pg_catalog, pg_temp';
 BEGIN
-	EXECUTE 'SELECT * FROM ' || @extschema@._roaring64_rollup_object(source, target, '_rollup')
-		INTO STRICT m;
+	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(source, target, '_rollup')) INTO STRICT m;
 	facts := format('SELECT %%s f.* FROM %%s AS roaring64_row, %s(roaring64_row) AS f WHERE f.id IS NOT NULL',
 					replace(@extschema@._roaring64_rollup_object(source, target, '_facts'), '%', '%%'));
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	flags := @extschema@._roaring64_rollup_list('c%1$s', m.set_names);
 	refusal := format($refusal$
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('cannot {what} %%s, because the sets of %%s do not follow that', TG_RELID::regclass, %L),
+			MESSAGE = pg_catalog.format('cannot {what} %%I.%%I, because the sets of %%s do not follow that', TG_TABLE_SCHEMA, TG_TABLE_NAME, %L),
 			HINT = %L;$refusal$,
 		target_table, format(CASE m.deletes WHEN 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END || ' the rollup with CALL roaring64_rollup_detach(%L) or roaring64_rollup_drop(%L).',
 							 target_table, target_table));
 	IF m.deletes <> 'keep' THEN
 		body := concat('
-	IF TG_OP = ''TRUNCATE'' THEN', replace(refusal, '{what}', 'truncate'), '
+	IF TG_OP OPERATOR(pg_catalog.=) ''TRUNCATE'' THEN', replace(refusal, '{what}', 'truncate'), '
 	END IF;');
 	END IF;
 	IF m.deletes = 'refuse' THEN
-		sets := format('SELECT %s, f.id, n FROM ({facts}) AS f, unnest(ARRAY[%s]) WITH ORDINALITY AS s (c, n) WHERE c',
+		sets := format('SELECT %s, f.id, n FROM ({facts}) AS f, pg_catalog.unnest(ARRAY[%s]) WITH ORDINALITY AS s (c, n) WHERE c',
 					   keys, flags);
 		body := concat(body, '
-	IF TG_OP = ''DELETE'' THEN
+	IF TG_OP OPERATOR(pg_catalog.=) ''DELETE'' THEN
 		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ') THEN',
 			replace(refusal, '{what}', 'delete from'), '
 		END IF;
-	ELSIF TG_OP = ''UPDATE'' THEN
+	ELSIF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
 		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ' EXCEPT ',
 			replace(sets, '{facts}', format(facts, '', 'roaring64_new')), ') THEN',
 			replace(refusal, '{what}', 'update'), '
@@ -109,17 +113,28 @@ BEGIN
 	END IF;
 
 	IF m.deferred THEN
+		columns := concat_ws(', ', keys, flags, 'id');
+		append := format('INSERT INTO %s (%s) SELECT %2$s FROM (%s) AS f WHERE %s', pending, columns,
+						 format(facts, '', 'roaring64_new'), replace(flags, ', ', ' OR '));
+		-- most statements need no more than this
+		head := format('BEGIN
+	IF TG_OP OPERATOR(pg_catalog.=) ''INSERT'' AND TG_NARGS OPERATOR(pg_catalog.=) 0 THEN
+		%s;
+		RETURN NULL;
+	END IF;', append);
 		body := concat(body, format('
-	IF TG_OP = ''INSERT'' THEN
-		INSERT INTO %1$s (%2$s, id, %3$s) SELECT %2$s, id, %3$s FROM (%4$s) AS f WHERE %5$s;
-	ELSIF TG_OP = ''UPDATE'' THEN
-		INSERT INTO %1$s (%2$s, id, %3$s) SELECT %2$s, id, %3$s FROM (%4$s) AS f WHERE %5$s%6$s;
+	IF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
+		%s%s;
 	END IF;
-	RETURN NULL;',
-			@extschema@._roaring64_rollup_object(source, target, '_pending'), keys, flags,
-			format(facts, '', 'roaring64_new'), replace(flags, ', ', ' OR '),
-			CASE WHEN NOT copying THEN format(' EXCEPT SELECT %s, id, %s FROM (%s) AS f', keys, flags,
-											  format(facts, '', 'roaring64_old')) END));
+	RETURN NULL;', append, CASE WHEN NOT copying THEN
+			format(' EXCEPT SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
+		-- all names are qualified, so search_path, which takes as long to set as a
+		-- row to append, is for what others' types, operators and functions look up
+		settings := (SELECT settings FROM pg_depend
+					 WHERE objid IN (to_regproc(@extschema@._roaring64_rollup_object(source, target, '_facts')),
+									 (SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(pending)))
+						 AND refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
+						 AND refobjid <> (SELECT reltype FROM pg_class WHERE oid = source) LIMIT 1);
 	ELSE
 		change := format('SELECT %s, %s FROM (SELECT %s, %s FROM ({facts}) AS f GROUP BY %s) AS g ORDER BY %s',
 			keys,
@@ -131,6 +146,7 @@ BEGIN
 				'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE is_new AND c%1$s), ''{}'') AS a%1$s, '
 				'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE NOT is_new AND c%1$s), ''{}'') AS r%1$s', m.set_names),
 			keys, keys);
+		settings := settings || ' SET enable_hashagg = off SET enable_seqscan = off SET jit = off SET row_security = off';
 		body := concat(format($loop$
 	PERFORM %s._roaring64_rollup_expect(%L, %L);$loop$, '@extschema@', target_table, m.names || m.set_names), body, format($loop$
 	IF TG_OP = 'INSERT' THEN
@@ -203,28 +219,21 @@ BEGIN
 	END IF;
 	EXECUTE format($create$
 CREATE OR REPLACE FUNCTION %s() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp%s
+LANGUAGE plpgsql SECURITY DEFINER %s
 AS %L$create$,
-		@extschema@._roaring64_rollup_object(source, target, '_follow'),
-		CASE WHEN NOT m.deferred THEN ' SET enable_hashagg = off SET enable_seqscan = off SET jit = off SET row_security = off' END,
-		format($body$
+		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
 -- made by roaring64_rollup; see docs/rollups.md
 #variable_conflict use_column
-DECLARE
-	roaring64_changes refcursor;
-	roaring64_change record;
-	roaring64_found record;
-BEGIN
-	IF TG_NARGS > 0 THEN
+%s
+	IF TG_NARGS OPERATOR(pg_catalog.>) 0 THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('cannot write to the partition %%s by its name', TG_RELID::regclass),
+			MESSAGE = pg_catalog.format('cannot write to the partition %%I.%%I by its name', TG_TABLE_SCHEMA, TG_TABLE_NAME),
 			DETAIL = 'Its columns are in another order than those of the table, whose changes sets follow.',
 			HINT = 'Write to the table.';
 	END IF;
 	%s
 END
-$body$, body));
+$body$, head, body));
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_follow(regclass, name, boolean) IS 'creates the function of a rollup''s triggers';
@@ -393,14 +402,13 @@ BEGIN
 
 	-- owned by the source's owner, whoever calls this
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
-	FROM pg_class
-	WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
+	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	PERFORM @extschema@._roaring64_rollup_define(source, target, key_columns, options->>'id_column',
 												 conditions, columns, period_column, options->>'period');
 	EXECUTE format('CREATE TABLE %s (%s) AS SELECT %s FROM %s WITH NO DATA', t[1],
 				   @extschema@._roaring64_rollup_list('%2$I', names), keys, t[7]);
 	EXECUTE format('ALTER TABLE %s %s', t[1], @extschema@._roaring64_rollup_list(
-		'ADD COLUMN %2$I %3$s.roaring64 NOT NULL DEFAULT ''{}''', set_names));
+		'ADD COLUMN %2$I %3$s.roaring64 NOT NULL DEFAULT ''{}'', ALTER COLUMN %2$I SET STORAGE EXTERNAL', set_names));
 	EXECUTE format(CASE WHEN nullable THEN 'CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT'
 					   ELSE 'ALTER TABLE %s ADD PRIMARY KEY (%s)' END,
 				   t[1], @extschema@._roaring64_rollup_list('%2$I', names));
@@ -414,7 +422,7 @@ BEGIN
 		'ADD COLUMN r%1$s %3$s.roaring64', set_names));
 	EXECUTE format('CREATE INDEX ON %s (%s)', t[4], keys);
 	IF (options->>'deferred')::boolean THEN
-		EXECUTE format('CREATE TABLE %s AS SELECT %s, id, %s FROM %s WITH NO DATA', t[5], keys,
+		EXECUTE format('CREATE TABLE %s AS SELECT %s, %s, id FROM %s WITH NO DATA', t[5], keys,
 					   @extschema@._roaring64_rollup_list('c%1$s', set_names), t[7]);
 		-- in no order that GROUP BY can use, which would fetch each row by the index
 		EXECUTE format('CREATE INDEX ON %s (%s)', t[5], @extschema@._roaring64_rollup_list('k%1$s NULLS FIRST', names));
@@ -507,8 +515,7 @@ BEGIN
 					   keys_table, keys, keys, keys, parts, keys);
 		GET DIAGNOSTICS rows_copied = ROW_COUNT;
 		EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (n)', keys_table);
-		EXECUTE format('ANALYZE %s', keys_table);
-		EXECUTE format('ANALYZE %s', parts);
+		EXECUTE format('ANALYZE %s, %s', keys_table, parts);
 		EXECUTE format('UPDATE %s SET state = ''merging'', keys = $1, rows_estimated = rows_done, changed = now(), '
 					   'time_left = NULL', state) USING rows_copied;
 		RETURN;
@@ -561,20 +568,17 @@ SET enable_sort = off SET work_mem = '64MB' SET lock_timeout = '100ms'
 AS $$
 DECLARE
 	m record;
-	state text;
-	target_table text;
-	keys_table text;
+	state text := @extschema@._roaring64_rollup_object(source, target, '_rollup');
+	target_table text := @extschema@._roaring64_rollup_object(source, target, '');
+	keys_table text := @extschema@._roaring64_rollup_object(source, target, '_keys');
 	batch text;
 	match text;
 	last_key bigint;
 	start timestamptz := clock_timestamp();
 	seconds numeric;
 BEGIN
-	state := @extschema@._roaring64_rollup_object(source, target, '_rollup');
-	target_table := @extschema@._roaring64_rollup_object(source, target, '');
 	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
 	PERFORM @extschema@._roaring64_rollup_expect(target_table, m.names || m.set_names);
-	keys_table := @extschema@._roaring64_rollup_object(source, target, '_keys');
 	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s AND (n = %s OR clock_timestamp() < $1) ORDER BY n',
 					keys_table, m.keys_done, m.keys_done + m.batch_keys, m.keys_done + 1);
 	match := @extschema@._roaring64_rollup_match(m.matches, m.names, 't.%2$I', 'p.k%1$s');

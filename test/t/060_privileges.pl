@@ -389,5 +389,25 @@ is($node->safe_psql('base', q{SET search_path = app, ext;
 ($out, $err) = run_as('worker', "$path INSERT INTO app.facts VALUES (9, 9000, true)");
 is($err, '', 'one who was granted it still writes');
 
+# A deferred rollup's triggers leave search_path as it is, unless what is not
+# built in may use it, as the owner.
+$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app;
+	CREATE FUNCTION is_done(boolean) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 AND 1 = 1; END';
+	CALL roaring64_rollup('dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true);
+	CALL roaring64_rollup('dated', 'done_sets', '{who}', 'id', '{"done": "is_done(done)"}', deferred => true);
+	GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON dated TO worker});
+is($node->safe_psql('base', q{SELECT proname FROM pg_proc WHERE proname IN ('day_sets_follow', 'done_sets_follow') AND proconfig IS NULL}),
+	'day_sets_follow', 'only a condition that is not built in has its search_path set');
+($out, $err) = run_as('worker', "$path INSERT INTO app.dated VALUES (7, 7, '2031-01-03', true), (7, 8, '2031-01-03', false); "
+	  . 'UPDATE app.dated SET done = true WHERE id OPERATOR(pg_catalog.=) 8');
+is($err, '', 'deferred, too');
+($out, $err) = run_as('worker', "$path DELETE FROM app.dated");
+like($err, qr/cannot delete from app\.dated, because/, 'which deletes nothing');
+($out, $err) = run_as('worker', "$path TRUNCATE app.dated");
+like($err, qr/cannot truncate app\.dated, because/, 'and is not truncated');
+is($node->safe_psql('base', q{SET search_path = app, ext;
+	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets_now WHERE who = 7), (SELECT done FROM done_sets_now WHERE who = 7)}),
+	'{"7:{7,8}"}|{7,8}', 'and all of it is there');
+
 $node->stop;
 done_testing();
