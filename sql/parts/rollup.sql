@@ -356,8 +356,9 @@ COMMENT ON PROCEDURE roaring64_rollup_drop(text) IS
 'drops a rollup, its sets and everything else that it created';
 
 -- The keys of which most elements are in a filter.  A set cannot have more in
--- the filter than it has elements, so sets are looked at in the order of their
--- cardinality, until the next one has no more than the least of the best.
+-- the filter than it has elements.  So those in the n largest sets are counted
+-- first, and then those in sets down to an eighth of their size, and so on, while
+-- a set can have more than the least of the best.
 CREATE FUNCTION roaring64_facets(target regclass, set_name name,
 								 filter roaring64, n integer DEFAULT 10,
 								 OUT key jsonb, OUT count bigint)
@@ -370,44 +371,39 @@ DECLARE
 				  FROM pg_attribute
 				  WHERE attrelid = target AND attnum > 0 AND NOT attisdropped
 					  AND atttypid <> '@extschema@.roaring64'::regtype);
-	is_table boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = target);
+	size text := format('@extschema@.roaring64_cardinality(%I)', set_name);
+	is_large boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = target);
 	count_some text;
-	sizes refcursor;
-	place tid;
-	size bigint;
-	places tid[];
-	batch integer := 4 * n;
+	at_least bigint;			-- elements of the sets that come next
+	below bigint := 9223372036854775807;
 	best jsonb[] := '{}';
 	counts bigint[] := '{}';
 BEGIN
 	IF n IS NULL OR n < 1 THEN
 		RAISE invalid_parameter_value USING MESSAGE = 'the number of facets must be positive';
 	END IF;
+	IF is_large THEN
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s OFFSET 4 * $1)', target) INTO is_large USING n::bigint;
+	END IF;
 	-- OFFSET 0, because the condition would count again
 	count_some := format(
-		'SELECT jsonb_build_object(%s) AS k, roaring64_count AS c FROM (SELECT t.*, %s.roaring64_and_cardinality(t.%I, $1) '
-		'AS roaring64_count FROM %s AS t %s OFFSET 0) AS f WHERE roaring64_count > $2',
-		keys, '@extschema@', set_name, target, CASE WHEN is_table THEN 'WHERE t.ctid = ANY ($3)' END);
-	IF NOT is_table THEN
-		RETURN QUERY EXECUTE count_some || ' ORDER BY c DESC LIMIT $3' USING filter, 0, n;
+		'SELECT jsonb_build_object(%s) AS k, roaring64_count AS c FROM (SELECT *, @extschema@.roaring64_and_cardinality(%I, $1) '
+		'AS roaring64_count FROM %s %s OFFSET 0) AS f WHERE roaring64_count > $2 ORDER BY c DESC LIMIT $3',
+		keys, set_name, target, CASE WHEN is_large THEN format('WHERE %1$s >= $4 AND %1$s < $5', size) END);
+	IF NOT is_large THEN
+		RETURN QUERY EXECUTE count_some USING filter, 0, n;
 		RETURN;
 	END IF;
-	count_some := format('SELECT array_agg(k), array_agg(c) FROM (%s UNION ALL SELECT * FROM unnest($4, $5) '
-						 'ORDER BY c DESC LIMIT $6) AS b', count_some);
-	OPEN sizes NO SCROLL FOR EXECUTE format('SELECT ctid, %1$s.roaring64_cardinality(%2$I) FROM %3$s '
-		'WHERE %2$I IS NOT NULL ORDER BY %1$s.roaring64_cardinality(%2$I) DESC', '@extschema@', set_name, target);
-	LOOP
-		places := '{}';
-		LOOP
-			FETCH sizes INTO place, size;
-			EXIT WHEN NOT FOUND OR size <= coalesce(counts[n], 0);
-			places := places || place;
-			EXIT WHEN cardinality(places) = batch;
-		END LOOP;
-		EXIT WHEN cardinality(places) = 0;
-		EXECUTE count_some INTO best, counts USING filter, coalesce(counts[n], 0), places, best, counts, n;
-		EXIT WHEN cardinality(places) < batch;
-		batch := least(2 * batch, 1000);
+	count_some := format('SELECT array_agg(k), array_agg(c) FROM ((%s) UNION ALL SELECT * FROM unnest($6, $7) '
+						 'ORDER BY c DESC LIMIT $3) AS b', count_some);
+	EXECUTE format('SELECT %1$s FROM %2$s WHERE %1$s > 0 ORDER BY 1 DESC OFFSET $1 - 1 LIMIT 1', size, target)
+		INTO at_least USING n;
+	at_least := coalesce(at_least, 1);
+	WHILE at_least < below LOOP
+		EXECUTE count_some INTO best, counts
+			USING filter, coalesce(counts[n], 0), n, at_least, below, best, counts;
+		below := at_least;
+		at_least := greatest(below / 8, coalesce(counts[n], 0) + 1);
 	END LOOP;
 	RETURN QUERY SELECT * FROM unnest(best, counts);
 END

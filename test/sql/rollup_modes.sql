@@ -358,7 +358,8 @@ FROM generate_series(1, 60) t, unnest(ARRAY['a', 'bb', 'ccc']) l;
 INSERT INTO tags VALUES ('none', 'a', '{}'), ('null', 'a', NULL);
 -- against all of them, with an index on the cardinality and without, for filters of all sizes
 CREATE FUNCTION facets_differ() RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM (VALUES ('{}'), ('{5}'), ('{5,6,7,8}'), ((int8range(1, 300)::roaring64)), ((int8range(1, 3001)::roaring64)), ('{99999}')) AS f (filter),
+	SELECT count(*) FROM (VALUES ('{}'), ('{5}'), ('{5,6,7,8}'), ((int8range(1, 300)::roaring64)), ((int8range(1, 3001)::roaring64)), ('{99999}'),
+		((SELECT roaring64_agg(3 * i) FROM generate_series(1, 900) i))) AS f (filter),
 		generate_series(1, 250, 31) AS n,
 		LATERAL (SELECT array_agg(count ORDER BY count DESC) AS counts, count(DISTINCT key), count(*) AS rows,
 			bool_and(count = (SELECT roaring64_and_cardinality(docs, filter) FROM tags WHERE tag = key->>'tag' AND lang = key->>'lang')) AS true_counts
