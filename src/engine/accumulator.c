@@ -20,14 +20,16 @@
 
 /*
  * A buffer starts small, because there can be an accumulator for each of many
- * groups.  It grows to LEAST bytes, or with the flat set: sets to its size,
- * values to half of it, because they are sorted into a second buffer.
+ * groups.  It grows to LEAST bytes, unless memory is scarce, or with the flat
+ * set: sets to its size, values to half of it, because they are sorted into a
+ * second buffer.
  */
 #define FIRST_VALUES	8
 #define FIRST_RANGES	4
 #define FIRST_SETS		128		/* bytes */
 #define LEAST_VALUES	(64 * 1024)
 #define LEAST_SETS		(128 * 1024)
+#define LEAST_SCARCE	(4 * 1024)	/* of either */
 #define MOST_BYTES		((size_t) 1 << 30)
 
 /* A set that is smaller than this part of the flat set waits. */
@@ -232,10 +234,12 @@ merge_all(r64_accumulator *acc)
 	merge_ranges(acc);
 }
 
-/* How many bytes may wait in a buffer: between least and MOST_BYTES. */
+/* How many bytes may wait in a buffer: size, but not too few or too many. */
 static size_t
-share(size_t size, size_t least)
+share(const r64_env *env, size_t size, size_t least)
 {
+	if (size < least && env->scarce(env->arg))
+		least = LEAST_SCARCE;
 	return size < least ? least : size < MOST_BYTES ? size : MOST_BYTES;
 }
 
@@ -266,7 +270,7 @@ void
 r64_accumulator_grow(r64_accumulator *acc)
 {
 	uint32_t	room = next_room(acc->values_room, FIRST_VALUES,
-								 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
+								 share(acc->env, acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
 
 	if (room == 0)
 	{
@@ -288,7 +292,7 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	if (acc->nranges == acc->ranges_room)
 	{
 		uint32_t	room = next_room(acc->ranges_room, FIRST_RANGES,
-									 share(acc->flat.size / 2, LEAST_VALUES) / sizeof(r64_range));
+									 share(acc->env, acc->flat.size / 2, LEAST_VALUES) / sizeof(r64_range));
 
 		if (room == 0)
 		{
@@ -306,11 +310,13 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	acc->ranges[acc->nranges++].hi = hi;
 }
 
-/* How many bytes of sets may wait. */
+/* How many bytes of sets may wait: what there is room for is used. */
 static size_t
 sets_limit(const r64_accumulator *acc)
 {
-	return share(acc->flat.size, LEAST_SETS);
+	size_t		limit = share(acc->env, acc->flat.size, LEAST_SETS);
+
+	return limit > acc->sets_room ? limit : acc->sets_room;
 }
 
 /* Adds a set to the waiting sets; returns false if it should not wait. */

@@ -73,6 +73,8 @@ typedef struct r64_env
 	void	   *(*alloc) (void *arg, size_t size);
 	void	   *(*resize) (void *arg, void *p, size_t size);
 	void		(*release) (void *arg, void *p);
+	/* whether an accumulator should not take much more than its set does */
+	bool		(*scarce) (void *arg);
 	/* called often enough in long loops; may leave by longjmp */
 	void		(*poll) (void *arg);
 	/* must not return; reason is a constant lower-case phrase */

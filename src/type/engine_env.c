@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/memnodes.h"
 #include "utils/memutils.h"
 
 #include "roaring64.h"
@@ -40,6 +41,18 @@ static void
 env_release(void *arg, void *p)
 {
 	pfree(p);
+}
+
+/*
+ * Many groups share a context.  When they take half of work_mem, what waits in
+ * each has to stay below what the planner is told of a state (SSPACE).
+ */
+static bool
+env_scarce(void *arg)
+{
+	MemoryContext context = arg != NULL ? arg : CurrentMemoryContext;
+
+	return context->mem_allocated > (Size) work_mem * 1024 / 2;
 }
 
 static void
@@ -94,6 +107,7 @@ env_fail(void *arg, r64_error error, const char *reason)
 	.alloc = env_alloc, \
 	.resize = env_resize, \
 	.release = env_release, \
+	.scarce = env_scarce, \
 	.poll = env_poll, \
 	.fail = env_fail
 

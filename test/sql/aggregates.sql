@@ -322,6 +322,18 @@ SELECT count(*), count(DISTINCT s) > 3500 AS differ FROM serial;
 SELECT bool_and(same(s, e)) AS agg, bool_and(n = c) AS counted
 FROM serial JOIN (SELECT id % 4001 AS g, array_agg(DISTINCT v ORDER BY v) FILTER (WHERE v IS NOT NULL) AS e,
 						 count(DISTINCT v) AS c FROM facts GROUP BY 1) AS t USING (g);
+-- and what waits in many groups, however long, is not much more than work_mem
+SET work_mem = '1MB';
+SET hash_mem_multiplier = 1;
+SET enable_sort = off;
+SELECT what, plan_has(query, 'Memory Usage: (1[0-6]\d\d|\d{1,3})kB',
+					  'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS fits
+FROM (VALUES ('values', 'SELECT i % 50, roaring64_agg(i % 500) FROM generate_series(1::bigint, 500000) AS i GROUP BY 1'),
+			 ('sets', 'SELECT i % 50, roaring64_or_agg(s) FROM generate_series(1, 4000) AS i,
+					   (SELECT roaring64_agg(v * 997) AS s FROM generate_series(1::bigint, 1000) AS v) AS t GROUP BY 1'))
+	 AS t (what, query);
+RESET enable_sort;
+RESET hash_mem_multiplier;
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SET enable_sort = off;

@@ -494,7 +494,9 @@ run_case(void *arg)
 	{
 		looking = unit_one_in(8);
 		counting = unit_one_in(4);
+		unit_scarce = unit_one_in(3);
 		unit_note(looking ? " looking" : counting ? " counting" : "");
+		unit_note(unit_scarce ? " scarce" : "");
 		switch (unit_below(10))
 		{
 			case 0:

@@ -28,6 +28,7 @@
 uint64_t	unit_cases;
 uint64_t	unit_seed;
 uint64_t	unit_first;
+bool		unit_scarce;
 uint64_t	unit_poll_limit;
 uint64_t	unit_polls;
 size_t		unit_largest;
@@ -138,6 +139,13 @@ env_resize(void *arg, void *p, size_t size)
 	return moved;
 }
 
+static bool
+env_scarce(void *arg)
+{
+	(void) arg;
+	return unit_scarce;
+}
+
 static void
 env_poll(void *arg)
 {
@@ -173,6 +181,7 @@ r64_env		unit_env = {
 	.alloc = env_alloc,
 	.resize = env_resize,
 	.release = env_release,
+	.scarce = env_scarce,
 	.poll = env_poll,
 	.fail = env_fail,
 	.max_size = MAX_SIZE
@@ -249,6 +258,7 @@ case_end(void)
 	blocks_drop();
 	unit_env.headroom = 0;
 	unit_env.max_size = MAX_SIZE;
+	unit_scarce = false;
 	unit_poll_limit = 0;
 	unit_polls = 0;
 	unit_largest = 0;

@@ -99,10 +99,12 @@ extern bool unit_check_bytes(const uint8_t *got, size_t got_size,
 /*
  * The environment that the engine is given.  Blocks come from malloc in
  * exactly the size asked for, so that AddressSanitizer sees an overrun by one
- * byte.  A test may change headroom, max_size and unit_poll_limit; they are
- * reset when the next case begins.
+ * byte.  A test may change headroom, max_size, unit_scarce and
+ * unit_poll_limit; they are reset when the next case begins.
  */
 extern r64_env unit_env;
+
+extern bool unit_scarce;		/* what the environment says of memory */
 
 /* A poll leaves by longjmp when so many have been made; 0 is never. */
 extern uint64_t unit_poll_limit;
