@@ -24,6 +24,7 @@ r64_index_set(r64_set *s)
 						  sizeof(r64_index) + n * sizeof(r64_index_entry));
 	index->n = n;
 	index->total = 0;
+	index->asked = UINT64_MAX;
 	entry = index->entries;
 	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w), entry++)
 	{
@@ -46,4 +47,21 @@ r64_index_seek(const r64_index *index, uint32_t high)
 
 	R64_SEARCH(lo, index->n, at, index->entries[at].high < high);
 	return lo;
+}
+
+/*
+ * Finds the container of u in an indexed set: container *k of bucket *b, which
+ * is entry *i.  Returns false if there is none.
+ */
+bool
+r64_index_find(const r64_set *s, uint64_t u, uint64_t *i, r64_bucket *b,
+			   uint32_t *k)
+{
+	*i = r64_index_seek(s->index, R64_HIGH(u));
+	if (*i == s->index->n || s->index->entries[*i].high != R64_HIGH(u))
+		return false;
+	r64_bucket_open(s, s->index->entries[*i].pos, b);
+	*k = 0;
+	R64_SEARCH(*k, b->n, at, r64_bucket_key(b, at) < R64_KEY(u));
+	return *k < b->n && r64_bucket_key(b, *k) == R64_KEY(u);
 }

@@ -27,10 +27,14 @@ typedef struct r64_index
 {
 	uint64_t	n;				/* buckets */
 	uint64_t	total;			/* elements */
+	uint64_t	asked;			/* u >> 16 of the last element asked for */
+	r64_container container;	/* of it; an array of no values if none */
 	r64_index_entry entries[];	/* in stored order */
 } r64_index;
 
 extern uint64_t r64_index_seek(const r64_index *index, uint32_t high);
+extern bool r64_index_find(const r64_set *s, uint64_t u, uint64_t *i,
+						   r64_bucket *b, uint32_t *k);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

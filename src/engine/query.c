@@ -138,12 +138,7 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 	r64_container c;
 
 	r64_index_set(s);
-	i = r64_index_seek(s->index, R64_HIGH(u));
-	if (i == s->index->n || s->index->entries[i].high != R64_HIGH(u))
-		return false;
-	r64_bucket_open(s, s->index->entries[i].pos, &b);
-	k = r64_bucket_seek(&b, 0, R64_KEY(u));
-	if (k == b.n || r64_bucket_key(&b, k) != R64_KEY(u))
+	if (!r64_index_find(s, u, &i, &b, &k))
 		return false;
 	r64_container_at(s->env, &b, k, &c);
 	if (!r64_container_contains(&c, R64_LOW(u)))
@@ -267,23 +262,14 @@ bool
 r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
 {
 	int64_t		element;
-	uint64_t	u;
 	uint64_t	i;
-	uint32_t	k = 0;
+	uint32_t	k;
 	r64_bucket	b;
 
 	if (!r64_next(s, v, &element))
 		return false;
 	*first = element >> 16;
-	u = (uint64_t) element;
-	i = r64_index_seek(s->index, R64_HIGH(u));
-	if (i < s->index->n)
-	{
-		r64_bucket_open(s, s->index->entries[i].pos, &b);
-		k = r64_bucket_seek(&b, 0, R64_KEY(u));
-	}
-	if (i == s->index->n || b.high != R64_HIGH(u) || k == b.n ||
-		r64_bucket_key(&b, k) != R64_KEY(u))
+	if (!r64_index_find(s, (uint64_t) element, &i, &b, &k))
 		r64_corrupt(s->env, "elements not ascending");
 	for (;;)
 	{

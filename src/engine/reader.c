@@ -59,6 +59,24 @@ r64_cardinality(const r64_set *s)
 	return sum;
 }
 
+/* Makes the container of u, or one of no values, the last one asked for. */
+static void
+open_container(const r64_set *s, uint64_t u)
+{
+	r64_container *c = &s->index->container;
+	uint64_t	i;
+	uint32_t	k;
+	r64_bucket	b;
+
+	/* if this fails, it is none */
+	s->index->asked = UINT64_MAX;
+	if (r64_index_find(s, u, &i, &b, &k))
+		r64_container_at(s->env, &b, k, c);
+	else
+		memset(c, 0, sizeof(*c));
+	s->index->asked = u >> 16;
+}
+
 bool
 r64_contains(const r64_set *s, int64_t v)
 {
@@ -67,13 +85,10 @@ r64_contains(const r64_set *s, int64_t v)
 
 	if (s->index != NULL)
 	{
-		uint64_t	i = r64_index_seek(s->index, R64_HIGH(u));
-		r64_bucket	b;
-
-		if (i == s->index->n || s->index->entries[i].high != R64_HIGH(u))
-			return false;
-		r64_bucket_open(s, s->index->entries[i].pos, &b);
-		return r64_bucket_contains(s->env, &b, u);
+		/* rows that come one after the other often have neighbouring ids */
+		if (s->index->asked != u >> 16)
+			open_container(s, u);
+		return r64_container_contains(&s->index->container, R64_LOW(u));
 	}
 
 	r64_walk_start(&w, s);

@@ -18,13 +18,15 @@
 static bool
 set_contains_element(FunctionCallInfo fcinfo, int setno)
 {
+	Datum		set = PG_GETARG_DATUM(setno);
 	int64		element = PG_GETARG_INT64(1 - setno);
 	ToastSource source;
 
-	if (roaring64_getarg_source(fcinfo, setno, &source))
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(set)))
+		return roaring64_expanded_contains(set, element);
+	if (VARATT_IS_EXTERNAL(DatumGetPointer(set)) &&
+		roaring64_getarg_source(fcinfo, setno, &source))
 		return r64_source_contains(&source.source, element);
-	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(setno))))
-		return roaring64_expanded_contains(PG_GETARG_DATUM(setno), element);
 	return r64_contains(PG_GETARG_ROARING64(setno), element);
 }
 

@@ -115,6 +115,9 @@ call_contains(void *arg)
 	r64_set		s = open_damaged();
 
 	(void) r64_contains(&s, *(int64_t *) arg);
+	r64_index_set(&s);
+	(void) r64_contains(&s, *(int64_t *) arg);
+	(void) r64_contains(&s, *(int64_t *) arg ^ 1);
 	r64_close(&s);
 }
 

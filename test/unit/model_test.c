@@ -162,10 +162,16 @@ check_call(void (*body) (void *arg), model_call *c, const model *want)
 static void
 test_contains(void)
 {
+	if (unit_one_in(2))
+		r64_index_set(&a);
 	for (int i = 0; i < PROBES; i++)
 	{
 		int64_t		v = shape_probe(&u, &ma);
 
+		CHECK(r64_contains(&a, v) == model_contains(&ma, v));
+		/* of the same container, and of the same place in another bucket */
+		CHECK(r64_contains(&a, v ^ 1) == model_contains(&ma, v ^ 1));
+		v ^= INT64_C(1) << 32;
 		CHECK(r64_contains(&a, v) == model_contains(&ma, v));
 	}
 	CHECK(r64_is_empty(&a) == (ma.n == 0));
