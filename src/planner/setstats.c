@@ -417,10 +417,12 @@ load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 /*
  * Makes statistics of sets of one element out of core's statistics of a column
  * of integers, but as shares of all rows; to be freed.  distinct is how many
- * different integers the column has.
+ * different integers the column has, most is how many of them will be asked
+ * for.
  */
 static void
-load_integer_stats(HeapTuple tuple, double distinct, SetStats *stats)
+load_integer_stats(HeapTuple tuple, double distinct, double most,
+				   SetStats *stats)
 {
 	AttStatsSlot *common = &stats->mcelem;
 	AttStatsSlot *rest = &stats->rest;
@@ -456,6 +458,12 @@ load_integer_stats(HeapTuple tuple, double distinct, SetStats *stats)
 	if (rest->nvalues < 2)
 		return;
 	stats->nbins = rest->nvalues - 1;
+	/* bins of the same frequency are one, unless there is too much in one */
+	if (most <= (distinct - common->nvalues) / stats->nbins)
+	{
+		rest->values[1] = rest->values[stats->nbins];
+		stats->nbins = 1;
+	}
 	rest->nnumbers = ROARING64_REST_NUMBERS + stats->nbins;
 	rest->numbers = palloc(sizeof(float4) * rest->nnumbers);
 	rest->numbers[0] = Max(left, 0);
@@ -481,7 +489,7 @@ roaring64_share_in_set(VariableStatData *vardata, Oid function,
 	if (HeapTupleIsValid(tuple) &&
 		statistic_proc_security_check(vardata, function))
 	{
-		load_integer_stats(tuple, distinct, &stats);
+		load_integer_stats(tuple, distinct, probe_size(&probe), &stats);
 		if (has_elements(&stats))
 			share = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);
