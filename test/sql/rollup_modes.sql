@@ -29,6 +29,8 @@ CALL roaring64_rollup('visits', 'daily', '{site}', 'who', '{"users": true, "paye
 CALL roaring64_rollup('visits', 'kept', '{site}', 'who', '{"users": true}', deferred => true, deletes => 'keep');
 \set daily 'SELECT site, at, users::bigint[], payers::bigint[] FROM daily_now'
 \set visits 'SELECT site, (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT who ORDER BY who), coalesce(array_agg(DISTINCT who ORDER BY who) FILTER (WHERE paid), ''{}'') FROM visits GROUP BY 1, 2'
+-- compressing sets at each write would gain little
+SELECT attname, attstorage FROM pg_attribute WHERE attrelid = 'daily'::regclass AND atttypid = 'roaring64'::regtype ORDER BY attnum;
 SELECT * FROM differ('daily', :'daily', :'visits');
 INSERT INTO visits SELECT 3, 1000 + i, '2026-04-01 12:00+00', i % 2 = 0 FROM generate_series(1, 50) i;
 INSERT INTO visits VALUES (99, 1, '2026-04-01', NULL), (99, 1, '2026-04-01', true);
