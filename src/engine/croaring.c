@@ -327,63 +327,6 @@ set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
 		}
 }
 
-/*
- * Clears the values between the end of a run and the next one, at run.
- * Returns the end of that.
- */
-static R64_ALWAYS_INLINE uint32_t
-clear_gap(const r64_env *env, uint64_t *words, uint32_t end, const uint8_t *run)
-{
-	static const uint8_t others[8] = {
-		0xfe, 0xfd, 0xfb, 0xf7, 0xef, 0xdf, 0xbf, 0x7f
-	};
-	uint32_t	start = r64_run_start(run, 0);
-
-	if (R64_UNLIKELY(start != end + 1))
-	{
-		if (start <= end)
-			r64_corrupt(env, "runs not ascending");
-		bitset_reset_range(words, end, start);
-	}
-	((uint8_t *) words)[end / 8] &= others[end % 8];
-	return start + r64_run_length(run, 0) + 1;
-}
-
-/*
- * Clears the values that a run container lacks.  This is for gaps of one value:
- * then no branch is hard to predict.  A byte has fewer of them than a word, so
- * a load seldom waits for the store before it.
- */
-void
-r64_clear_gaps(const r64_env *env, uint64_t *words, const r64_container *c)
-{
-	const uint8_t *run = c->data;
-	const uint8_t *last = run + 4 * (size_t) (c->nruns - 1);
-	uint32_t	start = r64_run_start(run, 0);
-	uint32_t	end = start + r64_run_length(run, 0) + 1;
-
-	bitset_reset_range(words, 0, start);
-	for (; run + 4 < last; run += 8)
-	{
-		end = clear_gap(env, words, end, run + 4);
-		end = clear_gap(env, words, end, run + 8);
-	}
-	if (run < last)
-		end = clear_gap(env, words, end, last);
-	if (end > R64_BITSET_WORDS * 64)
-		r64_corrupt(env, "run exceeds 65535");
-	bitset_reset_range(words, end, R64_BITSET_WORDS * 64);
-}
-
-/* Whether most gaps between a container's runs are of one value. */
-bool
-r64_is_nearly_full(const r64_container *c)
-{
-	return c->type == R64_RUN &&
-		c->nruns > R64_FEW_RUNS && c->nruns <= R64_RUNS_MAX &&
-		R64_BITSET_WORDS * 64 - c->card < c->nruns + c->nruns / 4;
-}
-
 /* Returns any container as a bitset, always copied. */
 bitset_container_t
 r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
@@ -396,12 +339,6 @@ r64_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratch)
 	if (c->type == R64_BITSET)
 	{
 		memcpy(scratch->w, c->data, R64_BITSET_BYTES);
-		return view;
-	}
-	if (r64_is_nearly_full(c))
-	{
-		memset(scratch->w, 0xff, R64_BITSET_BYTES);
-		r64_clear_gaps(env, scratch->w, c);
 		return view;
 	}
 	memset(scratch->w, 0, R64_BITSET_BYTES + sizeof(uint64_t));

@@ -165,9 +165,6 @@ r64_flip_values(uint64_t *words, const uint8_t *values, uint32_t n)
 	}
 }
 
-extern void r64_clear_gaps(const r64_env *env, uint64_t *words,
-						   const r64_container *c);
-extern bool r64_is_nearly_full(const r64_container *c);
 extern bitset_container_t r64_as_bitset(const r64_env *env,
 										const r64_container *c,
 										r64_words *scratch);

@@ -179,8 +179,6 @@ apply_container(const merge *m, bitset_container_t *bitset,
 
 		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
 	}
-	else if (!m->op->keep_a && r64_is_nearly_full(c))
-		r64_clear_gaps(m->w.env, words, c);
 	else
 	{
 		r64_words	scratch;

@@ -87,7 +87,7 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 
 /*
  * How many runs to count for an array or run container.  If two have more
- * than a run container can have, bitsets are faster.
+ * than three quarters of what a run container can have, bitsets are faster.
  */
 static inline uint32_t
 weight(const r64_container *c)
@@ -318,52 +318,6 @@ complement_array(r64_writer *w, const r64_container *c)
 	r64_writer_runs(w, c->key, runs.r, n);
 }
 
-/* Whether a container lacks so few values that they can be looked for. */
-static inline bool
-lacks_few(const r64_container *c)
-{
-	return c->type == R64_RUN && R64_LOW_MAX + 1 - c->card <= R64_RUNS_MAX;
-}
-
-/*
- * Appends the union of a container that lacks few values and a bitset.  Only
- * these are looked for, so the runs that it had need not be found again.
- */
-static void
-fill_gaps(r64_writer *w, const r64_container *full, const r64_container *bits)
-{
-	r64_words	scratch;
-	r64_run_list runs;
-	bitset_container_t x = r64_bitset_view(bits, &scratch);
-	uint32_t	n = 0;
-	uint32_t	start = 0;
-	uint32_t	v = 0;
-
-	r64_check_runs(w->env, full);
-	for (uint32_t i = 0; i <= full->nruns; i++)
-	{
-		uint32_t	next = i < full->nruns ?
-			r64_run_start(full->data, i) : R64_LOW_MAX + 1;
-
-		for (; v < next; v++)
-		{
-			bool		found = (x.words[v / 64] >> (v % 64)) & 1;
-
-			/* the header may say more than there is */
-			if (R64_UNLIKELY(n == R64_SCRATCH_RUNS))
-				r64_corrupt(w->env, "wrong cardinality");
-			runs.r[n] = r64_make_run(start, v - 1);
-			n += !found && v > start;
-			start = found ? start : v + 1;
-		}
-		if (i < full->nruns)
-			v = r64_run_last(full->data, i) + 1;
-	}
-	if (start <= R64_LOW_MAX)
-		runs.r[n++] = r64_make_run(start, R64_LOW_MAX);
-	r64_writer_runs(w, full->key, runs.r, n);
-}
-
 /*
  * Combines a container that has all values with another one: the result is
  * one of the two, nothing, or the complement of the other one, which is here
@@ -393,7 +347,6 @@ combine_large(const r64_operation *op, r64_writer *w,
 {
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
-	bool		fills = r64_unites(op) && w->form == NULL;
 
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
@@ -416,10 +369,8 @@ combine_large(const r64_operation *op, r64_writer *w,
 		filter_array(op, w, b, a);
 		return;
 	}
-	/* two that are nearly full are faster as bitsets; a loose one would stay */
 	if (a->type != R64_BITSET && b->type != R64_BITSET &&
-		!(w->form == NULL && r64_is_nearly_full(a) && r64_is_nearly_full(b)) &&
-		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX))
+		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX * 3 / 4))
 	{
 		if (r64_unites(op) && outnumbers(a, b))
 			unite_few(op, w, a, b);
@@ -429,12 +380,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 			combine_runs(op, w, a, b);
 		return;
 	}
-	/* a loose union had better be a bitset, which is changed in place later */
-	if (fills && b->type == R64_BITSET && lacks_few(a))
-		fill_gaps(w, a, b);
-	else if (fills && a->type == R64_BITSET && lacks_few(b))
-		fill_gaps(w, b, a);
-	else if (symmetric && a->type != R64_BITSET)
+	if (symmetric && a->type != R64_BITSET)
 		combine_bitsets(op, w, b, a);
 	else
 		combine_bitsets(op, w, a, b);
