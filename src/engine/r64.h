@@ -204,10 +204,6 @@ typedef enum r64_op
 } r64_op;
 extern r64_buf r64_combine(r64_op op, const r64_set *a, const r64_set *b);
 
-/* count_many.c */
-extern uint64_t r64_many_cardinality(const r64_env *env, r64_op op,
-									 const r64_set *sets, size_t n);
-
 /* The mixer of SplitMix64: a hash of 64 bits, which can be undone. */
 static inline uint64_t
 r64_mix(uint64_t x)

@@ -149,8 +149,29 @@ roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Returns a op b, in place of a and b: frees those of them that were made here,
+ * whose env is that of sets that are only counted.
+ */
+static r64_set
+combine_pair(r64_op op, r64_set a, r64_set b)
+{
+	const r64_env *env = &roaring64_count_env;
+	r64_set		result = a;
+
+	result.env = env;
+	result = r64_open_buf(env, r64_combine(op, &result, &b));
+	if (a.env == env)
+		pfree((char *) a.bytes - env->headroom);
+	if (b.env == env)
+		pfree((char *) b.bytes - env->headroom);
+	return result;
+}
+
+/*
  * Counts a combination of all sets in the array that is the only argument;
- * NULL if one is.
+ * NULL if one is.  Sets are combined until there are only two, which are
+ * counted together: in pairs, or one after the other with the first, if that
+ * becomes smaller by it.
  */
 static Datum
 many_cardinality(FunctionCallInfo fcinfo, r64_op op)
@@ -160,6 +181,8 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 	bool	   *nulls;
 	int			n;
 	r64_set    *sets;
+	uint64		both;
+	uint64		count;
 
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
@@ -170,7 +193,29 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 			PG_RETURN_NULL();
 		sets[i] = DatumGetRoaring64(values[i]);
 	}
-	PG_RETURN_INT64((int64) r64_many_cardinality(&roaring64_env, op, sets, n));
+	if (n < 2)
+		PG_RETURN_INT64(n == 0 ? 0 : (int64) r64_cardinality(sets));
+
+	while (n > 2 && (op == R64_AND || op == R64_ANDNOT))
+	{
+		n--;
+		sets[0] = combine_pair(op, sets[0], sets[n]);
+	}
+	while (n > 2)
+	{
+		for (int i = 0; i < n / 2; i++)
+			sets[i] = combine_pair(op, sets[2 * i], sets[2 * i + 1]);
+		if (n % 2 == 1)
+			sets[n / 2] = sets[n - 1];
+		n = (n + 1) / 2;
+	}
+	both = r64_and_cardinality(&sets[0], &sets[1]);
+	count = op == R64_OR || op == R64_AND ? both : 0;
+	if (op != R64_AND)
+		count += r64_cardinality(&sets[0]) - both;
+	if (op == R64_OR || op == R64_XOR)
+		count += r64_cardinality(&sets[1]) - both;
+	PG_RETURN_INT64((int64) count);
 }
 
 /*

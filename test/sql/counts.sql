@@ -133,7 +133,17 @@ SELECT count(*) > 500 AS triples,
 						OR roaring64_xor_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s # b.s # c.s)
 						OR roaring64_andnot_cardinality(a.s, b.s, c.s) <> roaring64_cardinality(a.s - b.s - c.s)) AS wrong
 FROM shapes AS a, shapes AS b, shapes AS c;
-SELECT roaring64_or_cardinality(VARIADIC array_agg(s)) = roaring64_or_cardinality_agg(s) AS "or",
-	   roaring64_and_cardinality(VARIADIC array_agg(s)) = roaring64_and_cardinality_agg(s) AS "and",
-	   roaring64_xor_cardinality(VARIADIC array_agg(s)) = roaring64_xor_cardinality_agg(s) AS "xor"
-FROM shapes;
+-- up to fourteen of them, an odd number and an even one, some twice
+WITH numbered AS (SELECT s, row_number() OVER (ORDER BY roaring64_cardinality(s), s) AS i FROM shapes),
+	 many AS (SELECT array_agg(s ORDER BY i * k % 17) AS sets, roaring64_or_cardinality_agg(s) AS "or",
+					 roaring64_and_cardinality_agg(s) AS "and", roaring64_xor_cardinality_agg(s) AS "xor"
+			  FROM generate_series(1, 14) AS n CROSS JOIN generate_series(1, 16) AS k
+			  CROSS JOIN generate_series(1, n) AS m JOIN numbered ON i = 1 + (m * m + k) % (SELECT count(*) FROM shapes)
+			  GROUP BY n, k)
+SELECT count(*) AS combinations, min(array_length(sets, 1)) AS least, max(array_length(sets, 1)) AS most,
+	   count(*) FILTER (WHERE roaring64_or_cardinality(VARIADIC sets) <> "or"
+						OR roaring64_and_cardinality(VARIADIC sets) <> "and"
+						OR roaring64_xor_cardinality(VARIADIC sets) <> "xor"
+						OR roaring64_andnot_cardinality(VARIADIC sets) <>
+						   roaring64_cardinality(sets[1] - (SELECT coalesce(roaring64_or_agg(s), '{}') FROM unnest(sets[2:]) AS s))) AS wrong
+FROM many;

@@ -294,41 +294,6 @@ test_from_ranges(void)
 	check_result(r64_from_ranges(&unit_env, ranges, n), r);
 }
 
-/* Four sets counted together. */
-static void
-test_many(void)
-{
-	model		mc = shape_set(&u, SHAPE_MEDIUM);
-	model		md = shape_relative(&u, &mc);
-	r64_set		s[4] = {a, model_open(&mc), b, model_open(&md)};
-	roaring64_bitmap_t *r[4] = {ra, oracle_make(&mc), rb, oracle_make(&md)};
-	static const struct
-	{
-		r64_op		op;
-		void		(*combine) (roaring64_bitmap_t *, const roaring64_bitmap_t *);
-	}			ops[] = {
-		{R64_OR, roaring64_bitmap_or_inplace},
-		{R64_AND, roaring64_bitmap_and_inplace},
-		{R64_ANDNOT, roaring64_bitmap_andnot_inplace},
-		{R64_XOR, roaring64_bitmap_xor_inplace}
-	};
-
-	for (int i = 0; i < 4; i++)
-	{
-		roaring64_bitmap_t *all = roaring64_bitmap_copy(r[0]);
-
-		for (int k = 1; k < 4; k++)
-			ops[i].combine(all, r[k]);
-		CHECK_U64(r64_many_cardinality(&unit_env, ops[i].op, s, 4),
-				  roaring64_bitmap_get_cardinality(all));
-		roaring64_bitmap_free(all);
-	}
-	r64_close(&s[1]);
-	r64_close(&s[3]);
-	roaring64_bitmap_free(r[1]);
-	roaring64_bitmap_free(r[3]);
-}
-
 /*
  * CRoaring shifts unsigned numbers.  That is the same as long as no element
  * changes its sign, so one sign's elements are shifted as far as they can be.
@@ -401,7 +366,6 @@ static const struct
 	{"add and remove", test_add_remove},
 	{"add many", test_add_many},
 	{"from ranges", test_from_ranges},
-	{"many", test_many},
 	{"shift", test_shift},
 	{"canonicalise", test_canonicalise}
 };

@@ -321,19 +321,6 @@ call_shift(void *arg)
 }
 
 static void
-call_many(void *arg)
-{
-	const operation *o = arg;
-	r64_set		s = open_damaged();
-	r64_set		t = open_partner();
-	r64_set		sets[] = {s, t, s, t, t};
-
-	(void) r64_many_cardinality(&unit_env, o->op, sets + o->swapped, 4);
-	r64_close(&s);
-	r64_close(&t);
-}
-
-static void
 call_sample(void *arg)
 {
 	r64_set		s = open_damaged();
@@ -529,7 +516,6 @@ run_case(void *number)
 		attempt("relations", call_relations, &o.swapped, false);
 		attempt("combine", call_combine, &o, false);
 		attempt("splice", call_splice, &o, false);
-		attempt("many", call_many, &o, false);
 		if (!o.swapped)
 		{
 			attempt("combine_range", call_combine_range, &o, false);

@@ -791,52 +791,6 @@ test_interrupted_values(void)
 				unit_result(whole.result), whole.result.size);
 }
 
-/* Up to seven sets, related or the same, counted together. */
-static void
-test_many(void)
-{
-	model		m[7];
-	r64_set		s[7];
-	size_t		n = unit_below(8);
-
-	for (size_t i = 0; i < n; i++)
-	{
-		switch (unit_below(4))
-		{
-			case 0:
-				m[i] = ma;
-				break;
-			case 1:
-				m[i] = mb;
-				break;
-			case 2:
-				m[i] = shape_set(&u, SHAPE_MEDIUM);
-				break;
-			default:
-				m[i] = shape_relative(&u, i > 0 ? &m[i - 1] : &ma);
-				break;
-		}
-		s[i] = model_open(&m[i]);
-	}
-	for (int op = 0; op < 4; op++)
-	{
-		uint64_t	want = 0;
-
-		if (n > 0)
-		{
-			model		all = m[0];
-
-			for (size_t i = 1; i < n; i++)
-				all = model_combine(all_ops[op], &all, &m[i]);
-			want = model_cardinality(&all);
-		}
-		unit_note("%s of %zu", op_names[op], n);
-		CHECK_U64(r64_many_cardinality(&unit_env, all_ops[op], s, n), want);
-	}
-	for (size_t i = 0; i < n; i++)
-		r64_close(&s[i]);
-}
-
 /* As many elements as asked for, and the same ones again. */
 static void
 test_sample(void)
@@ -901,7 +855,6 @@ static const struct
 	{"from_values", test_from_values},
 	{"from_ranges", test_from_ranges},
 	{"check", test_check},
-	{"many", test_many},
 	{"sample", test_sample},
 	{"limit", test_limit},
 	{"interrupt", test_interrupt},
