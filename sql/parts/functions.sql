@@ -226,7 +226,8 @@ COMMENT ON FUNCTION roaring64_ranges(roaring64) IS
 'the elements as ranges, as few as possible, ascending';
 
 -- Ranges differ by one integer at most, the wider first.  There may be 2^64 integers
--- from the smallest element to the largest, so this is computed as numeric.
+-- from the smallest element to the largest, so this is computed as numeric.  Only
+-- a damaged set has ends but no elements.
 CREATE FUNCTION roaring64_histogram(roaring64, n integer DEFAULT 10,
 									OUT range int8range, OUT count bigint,
 									OUT bar text)
@@ -246,7 +247,7 @@ BEGIN
 		RETURN;
 	END IF;
 	RETURN QUERY
-	SELECT r.range, r.count, repeat('#', ceil(40.0 * r.count / max(r.count) OVER ())::integer)
+	SELECT r.range, r.count, repeat('#', ceil(40.0 * r.count / greatest(max(r.count) OVER (), 1))::integer)
 	FROM (
 		SELECT b.range, @extschema@.roaring64_cardinality($1, b.range)
 		FROM (
