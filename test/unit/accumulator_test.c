@@ -414,21 +414,23 @@ add_small_containers(void)
 }
 
 /*
- * Values of which a bitset has all, or all but those behind the end of a range
- * that it has.
+ * Values of which a bitset has all, or all but one within a range of its values
+ * or those behind its end.
  */
 static void
 add_covered(void)
 {
 	range_list	list = {0};
 	int64_t		end = 20000 + (int64_t) unit_below(128);
+	int64_t		hole = end - 1 - (int64_t) unit_skewed(19000);
 	model		other;
 
 	unit_note(" covered");
 	r64_accumulator_init(&acc, &unit_env);
 	want.n = 0;
 	counting = looking = false;
-	range_list_add(&list, 64, end);
+	range_list_add(&list, 64, hole - 1);
+	range_list_add(&list, hole + 1, end);
 	for (int64_t v = 30000; v < 65536; v += 2)
 		range_list_add(&list, v, v);
 	other = model_make(&list);
@@ -440,6 +442,8 @@ add_covered(void)
 
 		for (int64_t v = last; v >= 64 - (int64_t) unit_below(3); v -= 25)
 			range_list_add(&values, v, v);
+		if (i > 0)
+			range_list_add(&values, hole, hole);
 		other = model_make(&values);
 		add_model(R64_OR, &other);
 	}
