@@ -24,27 +24,20 @@
 #include <roaring/containers/bitset.h>
 #include <roaring/containers/mixed_andnot.h>
 #include <roaring/containers/mixed_intersection.h>
-#include <roaring/containers/mixed_subset.h>
 #include <roaring/containers/run.h>
 
 #include "format.h"
 
 #define R64_KERNELS(K) \
 	K(array_bitset_container_andnot) \
-	K(array_bitset_container_intersect) \
 	K(array_bitset_container_intersection) \
 	K(array_bitset_container_intersection_cardinality) \
 	K(array_container_andnot) \
-	K(array_container_intersect) \
 	K(array_container_intersection) \
 	K(array_container_intersection_cardinality) \
-	K(array_container_is_subset) \
-	K(array_container_is_subset_bitset) \
-	K(array_container_is_subset_run) \
 	K(array_container_union) \
 	K(array_container_xor) \
 	K(array_run_container_andnot) \
-	K(array_run_container_intersect) \
 	K(array_run_container_intersection) \
 	K(array_run_container_intersection_cardinality) \
 	K(bitset_clear_list) \
@@ -52,22 +45,14 @@
 	K(bitset_container_and_justcard) \
 	K(bitset_container_andnot) \
 	K(bitset_container_compute_cardinality) \
-	K(bitset_container_intersect) \
-	K(bitset_container_is_subset) \
-	K(bitset_container_is_subset_run) \
 	K(bitset_container_or) \
 	K(bitset_container_xor) \
 	K(bitset_extract_setbits_uint16) \
 	K(bitset_flip_list_withcard) \
 	K(bitset_set_list_withcard) \
-	K(run_bitset_container_intersect) \
 	K(run_bitset_container_intersection_cardinality) \
 	K(run_container_andnot) \
-	K(run_container_intersect) \
 	K(run_container_intersection) \
-	K(run_container_is_subset) \
-	K(run_container_is_subset_array) \
-	K(run_container_is_subset_bitset) \
 	K(run_container_union) \
 	K(run_container_xor)
 

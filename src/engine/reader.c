@@ -109,7 +109,9 @@ open_end(const r64_set *s, bool largest, r64_bucket *b)
 {
 	r64_walk	w;
 
-	if (s->index != NULL && s->index->n > 0)
+	if (r64_is_empty(s))
+		return false;
+	if (s->index != NULL)
 	{
 		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
 
@@ -118,17 +120,16 @@ open_end(const r64_set *s, bool largest, r64_bucket *b)
 		return true;
 	}
 	r64_walk_start(&w, s);
-	if (!w.live)
-		return false;
-	*b = w.b;
-	for (; w.live && w.b.high < FIRST_NEGATIVE; r64_walk_next(&w))
-		if (largest)
+	for (*b = w.b; w.live; r64_walk_next(&w))
+	{
+		bool		turns_negative = b->high < FIRST_NEGATIVE &&
+			w.b.high >= FIRST_NEGATIVE;
+
+		if (turns_negative != largest)
 			*b = w.b;
-	if (!largest && w.live)
-		*b = w.b;
-	/* all are negative: the last */
-	for (; largest && w.live && b->high >= FIRST_NEGATIVE; r64_walk_next(&w))
-		*b = w.b;
+		if (turns_negative)
+			break;
+	}
 	return true;
 }
 

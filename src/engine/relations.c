@@ -49,22 +49,21 @@ typedef struct container_pair
 
 static inline void
 view_pair(const r64_env *env, container_pair *pair,
-		  const r64_container *a, const r64_container *b, bool checked)
+		  const r64_container *a, const r64_container *b)
 {
 	const r64_container *c[2] = {a, b};
 
 	for (int i = 0; i < 2; i++)
 	{
 		if (c[i]->type == R64_ARRAY)
-			pair->array[i] = checked ?
-				r64_array_view(env, c[i], &pair->values[i]) :
-				r64_array_unchecked(c[i], &pair->values[i]);
+			pair->array[i] = r64_array_unchecked(c[i], &pair->values[i]);
 		else if (c[i]->type == R64_BITSET)
 			pair->bitset[i] = r64_bitset_view(c[i], &pair->words[i]);
+		/* a run that leaves the container would be read beyond a bitset */
+		else if (c[1 - i]->type == R64_BITSET)
+			pair->run[i] = r64_run_view(env, c[i], &pair->runs[i]);
 		else
-			pair->run[i] = checked ?
-				r64_run_view(env, c[i], &pair->runs[i]) :
-				r64_run_unchecked(env, c[i], &pair->runs[i]);
+			pair->run[i] = r64_run_unchecked(env, c[i], &pair->runs[i]);
 	}
 }
 
@@ -111,16 +110,15 @@ common_values(const run_container_t *a, const run_container_t *b)
 }
 
 static uint64_t
-containers_and_cardinality(const r64_env *env, const r64_container *a,
-						   const r64_container *b)
+count_common(const r64_env *env, const r64_container *a,
+			 const r64_container *b)
 {
 	container_pair p;
 
 	if (!in_kernel_order(a, b))
-		return containers_and_cardinality(env, b, a);
+		return count_common(env, b, a);
 
-	/* a run that leaves the container would be read beyond the bitset */
-	view_pair(env, &p, a, b, a->type == R64_RUN && b->type == R64_BITSET);
+	view_pair(env, &p, a, b);
 	switch (TYPES(a->type, b->type))
 	{
 		case TYPES(R64_ARRAY, R64_ARRAY):
@@ -138,63 +136,47 @@ containers_and_cardinality(const r64_env *env, const r64_container *a,
 	}
 }
 
-static bool
-containers_overlap(const r64_env *env, const r64_container *a,
-				   const r64_container *b)
+/*
+ * Whether the values of a are so few that each is looked up in b: one, or fewer
+ * than the eight that CRoaring's kernel compares at once, beside an array along
+ * which it would go value by value.
+ */
+static inline bool
+are_few(const r64_container *a, const r64_container *b)
 {
-	container_pair p;
-
-	if (!in_kernel_order(a, b))
-		return containers_overlap(env, b, a);
-	view_pair(env, &p, a, b, true);
-	switch (TYPES(a->type, b->type))
-	{
-		case TYPES(R64_ARRAY, R64_ARRAY):
-			return r64_kernel.array_container_intersect(&p.array[0], &p.array[1]);
-		case TYPES(R64_ARRAY, R64_RUN):
-			return r64_kernel.array_run_container_intersect(&p.array[0], &p.run[1]);
-		case TYPES(R64_ARRAY, R64_BITSET):
-			return r64_kernel.array_bitset_container_intersect(&p.array[0], &p.bitset[1]);
-		case TYPES(R64_RUN, R64_RUN):
-			return r64_kernel.run_container_intersect(&p.run[0], &p.run[1]);
-		case TYPES(R64_RUN, R64_BITSET):
-			return r64_kernel.run_bitset_container_intersect(&p.run[0], &p.bitset[1]);
-		default:
-			return r64_kernel.bitset_container_intersect(&p.bitset[0], &p.bitset[1]);
-	}
+	return a->type == R64_ARRAY &&
+		(a->card == 1 ||
+		 (b->type == R64_ARRAY && a->card < 8 && a->card * 8 <= b->card));
 }
 
-static bool
-r64_container_is_subset(const r64_env *env, const r64_container *a,
-						const r64_container *b)
+/* Counts the values of the array a that b contains. */
+static inline uint32_t
+few_in_common(const r64_container *a, const r64_container *b)
 {
-	container_pair p;
+	uint32_t	sum = 0;
 
-	if (a->card > b->card)
-		return false;
-	view_pair(env, &p, a, b, true);
-	switch (TYPES(a->type, b->type))
-	{
-		case TYPES(R64_ARRAY, R64_ARRAY):
-			return r64_kernel.array_container_is_subset(&p.array[0], &p.array[1]);
-		case TYPES(R64_ARRAY, R64_RUN):
-			return r64_kernel.array_container_is_subset_run(&p.array[0], &p.run[1]);
-		case TYPES(R64_ARRAY, R64_BITSET):
-			return r64_kernel.array_container_is_subset_bitset(&p.array[0], &p.bitset[1]);
-		case TYPES(R64_RUN, R64_ARRAY):
-			return r64_kernel.run_container_is_subset_array(&p.run[0], &p.array[1]);
-		case TYPES(R64_RUN, R64_RUN):
-			return r64_kernel.run_container_is_subset(&p.run[0], &p.run[1]);
-		case TYPES(R64_RUN, R64_BITSET):
-			return r64_kernel.run_container_is_subset_bitset(&p.run[0], &p.bitset[1]);
-		case TYPES(R64_BITSET, R64_RUN):
-			return r64_kernel.bitset_container_is_subset_run(&p.bitset[0], &p.run[1]);
-		case TYPES(R64_BITSET, R64_BITSET):
-			return r64_kernel.bitset_container_is_subset(&p.bitset[0], &p.bitset[1]);
-		default:
-			/* a bitset has more values than any array */
-			return false;
-	}
+	for (uint32_t i = 0; i < a->card; i++)
+		sum += r64_container_contains(b, r64_load16(a->data + 2 * (size_t) i));
+	return sum;
+}
+
+/* Returns how many values two containers have in common. */
+static inline uint64_t
+in_common(const r64_env *env, const r64_container *a, const r64_container *b)
+{
+	if (r64_container_is_full(a))
+		return b->card;
+	if (r64_container_is_full(b))
+		return a->card;
+	/* most containers of sparse ids; a kernel call would cost more */
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
+		a->card == 1 && b->card == 1)
+		return r64_load16(a->data) == r64_load16(b->data);
+	if (are_few(a, b))
+		return few_in_common(a, b);
+	if (are_few(b, a))
+		return few_in_common(b, a);
+	return count_common(env, a, b);
 }
 
 /* Walks the pairs of containers of the same high half and key of two sets. */
@@ -255,30 +237,6 @@ common_next(common_walk *w, r64_container *x, r64_container *y)
 	return false;
 }
 
-/*
- * Whether the values of a are so few that each is looked up in b: one, or fewer
- * than the eight that CRoaring's kernel compares at once, beside an array along
- * which it would go value by value.
- */
-static inline bool
-are_few(const r64_container *a, const r64_container *b)
-{
-	return a->type == R64_ARRAY &&
-		(a->card == 1 ||
-		 (b->type == R64_ARRAY && a->card < 8 && a->card * 8 <= b->card));
-}
-
-/* Counts the values of the array a that b contains. */
-static inline uint32_t
-few_in_common(const r64_container *a, const r64_container *b)
-{
-	uint32_t	sum = 0;
-
-	for (uint32_t i = 0; i < a->card; i++)
-		sum += r64_container_contains(b, r64_load16(a->data + 2 * (size_t) i));
-	return sum;
-}
-
 /* Counts the elements that a and b have in common. */
 uint64_t
 r64_and_cardinality(const r64_set *a, const r64_set *b)
@@ -290,22 +248,7 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
-	{
-		if (r64_container_is_full(&x))
-			sum += y.card;
-		else if (r64_container_is_full(&y))
-			sum += x.card;
-		/* most containers of sparse ids; a kernel call would cost more */
-		else if (x.type == R64_ARRAY && y.type == R64_ARRAY &&
-				 x.card == 1 && y.card == 1)
-			sum += r64_load16(x.data) == r64_load16(y.data);
-		else if (are_few(&x, &y))
-			sum += few_in_common(&x, &y);
-		else if (are_few(&y, &x))
-			sum += few_in_common(&y, &x);
-		else
-			sum += containers_and_cardinality(a->env, &x, &y);
-	}
+		sum += in_common(a->env, &x, &y);
 	return sum;
 }
 
@@ -319,7 +262,7 @@ r64_overlaps(const r64_set *a, const r64_set *b)
 
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
-		if (containers_overlap(a->env, &x, &y))
+		if (in_common(a->env, &x, &y) > 0)
 			return true;
 	return false;
 }
@@ -342,7 +285,7 @@ bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
 			return false;
 		r64_container_at(env, a, i, &x);
 		r64_container_at(env, b, j, &y);
-		if (!r64_container_is_subset(env, &x, &y))
+		if (x.card > y.card || in_common(env, &x, &y) != x.card)
 			return false;
 		r64_poll_every(env, i, 255);
 	}
