@@ -51,6 +51,10 @@ BEGIN
 	CREATE INDEX ON many (k, id);
 	CREATE INDEX ON many (v);
 	CREATE INDEX ON many (u, id);
+	-- some hundreds of rows for each id, in no order
+	CREATE TABLE dense (LIKE original);
+	INSERT INTO dense SELECT k, id % 9, v, u, r FROM original ORDER BY hashint4(u);
+	CREATE INDEX ON dense (id);
 	CREATE TABLE by_id (LIKE original) PARTITION BY RANGE (id);
 	CREATE TABLE by_id_1 PARTITION OF by_id FOR VALUES FROM (MINVALUE) TO (200);
 	CREATE TABLE by_id_2 PARTITION OF by_id FOR VALUES FROM (200) TO (900);
@@ -71,7 +75,7 @@ BEGIN
 END $$;
 CREATE TABLE tables AS
 SELECT 't' || no AS name, definition FROM indexes UNION ALL
-VALUES ('many', ''), ('by_id', ''), ('by_k', ''), ('by_hash', '');
+VALUES ('many', ''), ('dense', ''), ('by_id', ''), ('by_k', ''), ('by_hash', '');
 
 CREATE TABLE sets (n int, s roaring64);
 INSERT INTO sets VALUES (1, '{}'), (2, NULL), (3, '{7}'), (4, '{1,2,3,4,5,7,9,11,13,17}'), (5, int8range(20, 60)::roaring64),
@@ -151,7 +155,7 @@ BEGIN
 	END IF;
 	rest := format('FROM %I t WHERE %s AND %s', name, test, some_condition('t'));
 	is_ordered := true;
-	CASE up_to(12)
+	CASE up_to(13)
 		WHEN 0 THEN query := format('SELECT %s %s ORDER BY %s', plain, rest, columns);
 		WHEN 1 THEN query := format('SELECT %s %s ORDER BY %s LIMIT %s OFFSET %s', plain, rest, columns, 1 + up_to(20), up_to(5));
 		WHEN 2 THEN query := format('SELECT *, ctid IS NULL %s ORDER BY %s, u LIMIT %s', rest, columns, 1 + up_to(100));
@@ -173,6 +177,8 @@ BEGIN
 		WHEN 11 THEN query := format('SELECT n, q.* FROM sets CROSS JOIN LATERAL (SELECT %s FROM %I t WHERE %s AND %s ORDER BY %s %s) q WHERE n <= %s AND n <> 2',
 				plain, name, set_test(id, 's'), some_condition('t'), columns, pick('LIMIT 5', 'LIMIT 40', 'OFFSET 0'), 4 + up_to(15));
 			is_ordered := false;
+		WHEN 12 THEN query := format('SELECT n, (SELECT count(*) FROM (SELECT FROM %I t WHERE %s AND %s LIMIT %s) q) FROM sets ORDER BY n',
+				name, set_test(id, 's'), some_condition('t'), 1 + up_to(700));
 		ELSE query := format('SELECT n, %s (SELECT %s FROM %I t WHERE %s AND %s) FROM sets', pick('EXISTS', 'NOT EXISTS', 'ARRAY'),
 				pick('k', 'id'), name, set_test(id, 's'), some_condition('t'));
 			IF query ~ 'ARRAY' THEN

@@ -4,7 +4,10 @@
  *	  The GIN operator class: what is indexed, and what keys say of a row.
  *
  * Which keys a search looks for is in gin_query.c.  NULLs and sets without
- * elements have no key; GIN keeps entries of its own for them.
+ * elements have no key; GIN keeps entries of its own for them.  What the keys
+ * are is an option of the operator class:
+ *
+ *		CREATE INDEX ... USING gin (tags gin_roaring64_ops (key = container))
  *
  * src/index/gin.c
  *
@@ -12,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/reloptions.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -28,6 +32,24 @@
 #define BYTES_PER_KEY	16
 #define MAX_KEYS		((int) (MaxAllocSize / BYTES_PER_KEY))
 
+/* The values of "key" are the distances to shift by. */
+#define KEY_ELEMENT		0
+#define KEY_CONTAINER	16
+
+/* The option as the server keeps it, a varlena. */
+typedef struct GinOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			key;
+} GinOptions;
+
+static relopt_enum_elt_def key_values[] =
+{
+	{"element", KEY_ELEMENT},
+	{"container", KEY_CONTAINER},
+	{(const char *) NULL}
+};
+
 /* The keys of a value while they are collected. */
 typedef struct ExtractedKeys
 {
@@ -35,6 +57,36 @@ typedef struct ExtractedKeys
 	Size		n;
 	Size		room;
 } ExtractedKeys;
+
+/*
+ * How far elements are shifted to make keys, in the index that a support
+ * function is called for.
+ */
+int
+roaring64_gin_shift(FunctionCallInfo fcinfo)
+{
+	if (!PG_HAS_OPCLASS_OPTIONS())
+		return KEY_ELEMENT;
+	return ((GinOptions *) PG_GET_OPCLASS_OPTIONS())->key;
+}
+
+/*
+ * roaring64_gin_options(internal) returns void: tells the server which
+ * options there are.
+ */
+PG_FUNCTION_INFO_V1(roaring64_gin_options);
+Datum
+roaring64_gin_options(PG_FUNCTION_ARGS)
+{
+	local_relopts *relopts = (local_relopts *) PG_GETARG_POINTER(0);
+
+	init_local_reloptions(relopts, sizeof(GinOptions));
+	add_local_enum_reloption(relopts, "key", "what the keys of the index are",
+							 key_values, KEY_ELEMENT,
+							 "Valid values are \"element\" and \"container\".",
+							 offsetof(GinOptions, key));
+	PG_RETURN_VOID();
+}
 
 static void
 too_many_keys(void)
@@ -146,20 +198,26 @@ combine_keys(const GinTernaryValue *check, int nkeys, GinTernaryValue decides)
 }
 
 /*
- * Whether a row matches, from which keys it has; GIN_MAYBE leaves that to
+ * roaring64_gin_triconsistent(internal, smallint, roaring64, integer,
+ * internal, internal, internal) returns "char": whether a row matches, from
+ * which keys it has, where of some that may not be known; GIN_MAYBE leaves it to
  * the operator.
  *
  * A search without keys is one for the empty set or the empty range, which
  * every row contains.
  */
-static GinTernaryValue
-judge(FunctionCallInfo fcinfo, StrategyNumber strategy,
-	  const GinTernaryValue *check, int nkeys, const Pointer *extra_data)
+PG_FUNCTION_INFO_V1(roaring64_gin_triconsistent);
+Datum
+roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 {
-	GinTernaryValue result;
+	GinTernaryValue *check = (GinTernaryValue *) PG_GETARG_POINTER(0);
+	StrategyNumber strategy = PG_GETARG_UINT16(1);
+	int32		nkeys = PG_GETARG_INT32(3);
+	Pointer    *extra_data = (Pointer *) PG_GETARG_POINTER(4);
 	bool		inexact = nkeys > 0 &&
 		(roaring64_gin_shift(fcinfo) > 0 ||
 		 ((SearchKey *) extra_data[0])->inexact);
+	GinTernaryValue result;
 
 	switch (strategy)
 	{
@@ -178,25 +236,12 @@ judge(FunctionCallInfo fcinfo, StrategyNumber strategy,
 			break;
 		case GIN_CONTAINED_SET:
 		case GIN_CONTAINED_RANGE:
-			return GIN_MAYBE;	/* likewise, whichever it has */
+			result = GIN_MAYBE; /* likewise, whichever it has */
+			break;
 		default:
 			elog(ERROR, "unknown strategy number: %d", strategy);
 	}
-	return result == GIN_TRUE && inexact ? GIN_MAYBE : result;
-}
-
-/*
- * roaring64_gin_triconsistent(internal, smallint, roaring64, integer,
- * internal, internal, internal) returns "char": the same where of some keys
- * it is not known whether the row has them.
- */
-PG_FUNCTION_INFO_V1(roaring64_gin_triconsistent);
-Datum
-roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
-{
-	GinTernaryValue *check = (GinTernaryValue *) PG_GETARG_POINTER(0);
-
-	PG_RETURN_GIN_TERNARY_VALUE(judge(fcinfo, PG_GETARG_UINT16(1), check,
-									  PG_GETARG_INT32(3),
-									  (Pointer *) PG_GETARG_POINTER(4)));
+	if (result == GIN_TRUE && inexact)
+		result = GIN_MAYBE;
+	PG_RETURN_GIN_TERNARY_VALUE(result);
 }

@@ -39,7 +39,7 @@ typedef struct SearchKey
 	bool		inexact;		/* the keys found do not decide the search */
 } SearchKey;
 
-/* gin_options.c */
+/* gin.c */
 extern int	roaring64_gin_shift(FunctionCallInfo fcinfo);
 
 #endif							/* ROARING64_GIN_H */

@@ -203,14 +203,6 @@ cover_roughly(SearchKeys *search, r64_set *set)
 	}
 }
 
-/* Whatever is least to find all rows that have a key of the set. */
-static void
-cover_set(SearchKeys *search, r64_set *set)
-{
-	if (!cover_exactly(search, set))
-		cover_roughly(search, set);
-}
-
 /*
  * Chooses the keys, none if the operand is empty.  Returns which rows without
  * any of them are to be found as well.
@@ -252,8 +244,8 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 		case GIN_CONTAINED_SET:
 		case GIN_OVERLAPS_SET:
 			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
-			if (!r64_is_empty(&set))
-				cover_set(search, &set);
+			if (!r64_is_empty(&set) && !cover_exactly(search, &set))
+				cover_roughly(search, &set);
 			return strategy == GIN_CONTAINED_SET ?
 				GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_DEFAULT;
 		default:

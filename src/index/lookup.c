@@ -19,6 +19,11 @@
  * and not at all if the index has all columns wanted and the visibility map
  * has its page, as by core's index-only scan.
  *
+ * Rows that may come in any order are fetched in the order of the table, batch
+ * by batch, so that a page is not visited again for every id that has rows on
+ * it.  The first are fetched at once, as the query may need no more.  VACUUM may
+ * give a place in a batch to another row, which our snapshot does not see.
+ *
  * When this has cost as much as reading the whole table would, the scan does
  * read the whole table, for the ids that it has not reached yet.  So it takes
  * at most about twice as long as the better of the two.  It cannot do so if the
@@ -45,7 +50,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
 
+#include "engine/sort.h"
 #include "index/lookup.h"
 #include "server_planner.h"
 #include "type/roaring64.h"
@@ -60,8 +67,13 @@
 #define MAX_GAP			32
 
 /* How many steps to wait, after one that was too long, before a longer one. */
-#define MIN_PATIENCE	128
-#define MAX_PATIENCE	1024
+#define PATIENCE		256
+
+/* Rows to fetch as they are found, before the first batch of several. */
+#define MIN_BATCH		64
+
+/* How many times as many rows as before a batch has, if work_mem allows. */
+#define BATCH_GROWTH	8
 
 typedef struct LookupState
 {
@@ -69,6 +81,7 @@ typedef struct LookupState
 	double		descent_cost;	/* from the plan: see lookup.h */
 	double		table_cost;
 	bool		ascending;
+	bool		in_order;		/* rows are fetched as they are found */
 	bool		index_only;
 	ExprState  *id;
 	ExprState  *set_value;
@@ -98,11 +111,16 @@ typedef struct LookupState
 	size_t		next;			/* of them */
 	uint64		step;			/* integers of this step */
 	int			patience;		/* steps to wait before a longer one */
-	int			next_patience;
 	uint64		passed;			/* entries of this step not in the set */
 	uint64		gap;			/* those since the last that is */
 	BlockNumber page;			/* of the table, where we are */
 	double		cost;
+
+	uint64	   *batch;			/* rows to fetch: block and offset of each */
+	uint64		room;			/* for so many */
+	uint64		batched;		/* so many */
+	uint64		taken;			/* of them */
+	uint64		found;			/* rows of this and earlier batches */
 } LookupState;
 
 /* Evaluates the set.  Returns false if it is NULL. */
@@ -139,9 +157,10 @@ begin_lookup(LookupState *state)
 	state->nahead = state->next = 0;
 	state->step = 1;
 	state->patience = 0;
-	state->next_patience = MIN_PATIENCE;
 	state->page = InvalidBlockNumber;
 	state->cost = 0;
+	state->batch = NULL;
+	state->room = state->batched = state->taken = state->found = 0;
 }
 
 /*
@@ -237,9 +256,11 @@ restart_walk(LookupState *state, int64 lo, int64 hi)
 static bool
 begin_step(LookupState *state)
 {
-	state->done = state->done || !find_run(state, state->from);
-	if (state->done)
+	if (state->done || !find_run(state, state->from))
+	{
+		state->done = true;
 		return false;
+	}
 
 	state->start = state->ascending ? state->first : state->last;
 	state->end = end_of_step(state);
@@ -264,18 +285,12 @@ adapt_step(LookupState *state, int64 v)
 						Max(state->start, v)))
 	{
 		state->step = Max(state->step / 2, 1);
-		state->patience = state->next_patience;
-		state->next_patience = Min(state->next_patience * 2, MAX_PATIENCE);
+		state->patience = PATIENCE;
 	}
 	else if (state->patience > 0)
 		state->patience--;
-	else
-	{
-		if (state->step > 1)
-			state->next_patience = MIN_PATIENCE;
-		if (state->step <= PG_INT64_MAX)
-			state->step *= 2;
-	}
+	else if (state->step <= PG_INT64_MAX)
+		state->step *= 2;
 	state->in_step = false;
 }
 
@@ -304,13 +319,6 @@ is_element(LookupState *state, int64 id)
 	if (state->ascending ? id > state->last : id < state->first)
 		(void) find_run(state, id);
 	return state->first <= id && id <= state->last;
-}
-
-/* Whether it is time to read the whole table. */
-static bool
-is_costly(const LookupState *state)
-{
-	return state->cost > state->table_cost;
 }
 
 /*
@@ -346,40 +354,19 @@ store_entry(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
 	slot->tts_tid = *tid;
 }
 
-/* Puts the row that the walk has reached in a slot; false if it is not visible. */
-static bool
-fetch_row(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
-{
-	BlockNumber page = ItemPointerGetBlockNumber(tid);
-	Relation	table = state->css.ss.ss_currentRelation;
-
-	state->cost += cpu_tuple_cost;
-	if (state->index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
-		PredicateLockPage(table, page, state->walk->xs_snapshot);
-	else
-	{
-		if (page != state->page)
-			state->cost += ROARING64_PAGE_COST;
-		state->page = page;
-		state->fetches++;
-		if (!index_fetch_heap(state->walk, state->row))
-			return false;
-	}
-	if (state->index_only)
-		store_entry(state, tid, slot);
-	return true;
-}
-
-/* The next row by the index; false if there is none or is_costly(). */
-static bool
-walk_to_row(LookupState *state, TupleTableSlot *slot)
+/*
+ * Walks to the next entry whose id is in the set, of which it returns the row's
+ * place; NULL if there is none, or if it is time to read the whole table.
+ */
+static ItemPointer
+walk_to_entry(LookupState *state)
 {
 	TupleDesc	desc = RelationGetDescr(state->index);
 	bool		reversed = state->index->rd_indoption[0] & INDOPTION_DESC;
 	ScanDirection direction = state->ascending != reversed ?
 		ForwardScanDirection : BackwardScanDirection;
 
-	while (state->in_step || !is_costly(state))
+	while (state->in_step || state->cost <= state->table_cost)
 	{
 		ItemPointer tid;
 		bool		isnull;
@@ -387,7 +374,7 @@ walk_to_row(LookupState *state, TupleTableSlot *slot)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!state->in_step && !begin_step(state))
-			return false;
+			return NULL;
 		tid = index_getnext_tid(state->walk, direction);
 		if (tid == NULL)
 		{
@@ -405,16 +392,73 @@ walk_to_row(LookupState *state, TupleTableSlot *slot)
 			continue;
 		}
 		state->gap = 0;
-		if (id != state->from)
-		{
-			state->from = id;
-			if (is_costly(state))
-				return false;
-		}
-		if (fetch_row(state, tid, slot))
-			return true;
+		state->in_step = id == state->from || state->cost <= state->table_cost;
+		state->from = id;
+		if (state->in_step)
+			return tid;
 	}
-	return false;
+	return NULL;
+}
+
+/*
+ * Finds the rows to fetch next, and sorts them by their place in the table.
+ * Returns false if there are none.
+ */
+static bool
+fill_batch(LookupState *state)
+{
+	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
+		(2 * sizeof(uint64));	/* sorting takes as much again */
+	uint64		size = state->in_order || state->found < MIN_BATCH ? 1 :
+		Min(state->found * BATCH_GROWTH, most);
+	ItemPointer tid;
+
+	if (size > state->room)
+	{
+		state->room = size;
+		state->batch = MemoryContextAlloc(state->context,
+										  sizeof(uint64) * size);
+	}
+	/* where the walk is now is not the entry of a row that proved dead */
+	if (state->room > 1)
+		state->walk->kill_prior_tuple = false;
+	state->batched = state->taken = 0;
+	while (state->batched < size && (tid = walk_to_entry(state)) != NULL)
+		state->batch[state->batched++] =
+			(uint64) ItemPointerGetBlockNumber(tid) << 16 |
+			ItemPointerGetOffsetNumber(tid);
+	r64_sort_items(&roaring64_env, state->batch, state->batched, 1, 0);
+	state->found += state->batched;
+	return state->batched > 0;
+}
+
+/* Puts the next row of the batch in a slot; false if it is not visible. */
+static bool
+fetch_row(LookupState *state, TupleTableSlot *slot)
+{
+	uint64		place = state->batch[state->taken++];
+	BlockNumber page = (BlockNumber) (place >> 16);
+	Relation	table = state->css.ss.ss_currentRelation;
+	ItemPointerData tid;
+
+	CHECK_FOR_INTERRUPTS();
+	ItemPointerSet(&tid, page, (OffsetNumber) place);
+	state->cost += cpu_tuple_cost;
+	if (state->index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
+		PredicateLockPage(table, page, state->walk->xs_snapshot);
+	else
+	{
+		if (page != state->page)
+			state->cost += ROARING64_PAGE_COST;
+		state->page = page;
+		state->fetches++;
+		state->walk->xs_heaptid = tid;
+		if (!index_fetch_heap(state->walk, state->row))
+			return false;
+	}
+	if (state->index_only)
+		store_entry(state, &tid, slot);
+	return true;
 }
 
 /* The next row of the table; false if there is none. */
@@ -473,7 +517,8 @@ next_row(ScanState *ss)
 		begin_lookup(state);
 	if (state->table == NULL)
 	{
-		found = walk_to_row(state, slot);
+		while (!found && (state->taken < state->batched || fill_batch(state)))
+			found = fetch_row(state, slot);
 		state->cost += random_page_cost *
 			(double) (blocks_read() - read);
 	}
@@ -527,12 +572,16 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
 	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
-	state->ascending = intVal(lsecond(plan->custom_private)) == 0;
+	state->ascending = intVal(lsecond(plan->custom_private)) >= 0;
+	/* what is kept of an index entry is lost when the walk goes on */
+	state->in_order = state->index_only ||
+		intVal(lsecond(plan->custom_private)) != 0;
 	state->descent_cost = floatVal(lfourth(plan->custom_private));
 	state->table_cost = floatVal(list_nth(plan->custom_private, 4));
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
+	Assert(IsMVCCSnapshot(estate->es_snapshot));
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "roaring64 lookup",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -607,13 +656,13 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
 	/* the server adds up these counters over parallel workers */
-	turns = (int64) node->ss.ps.instrument->nfiltered2;
 	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
 	ExplainPropertyInteger("Index Searches", NULL,
 						   (int64) node->ss.ps.instrument->ntuples2, es);
 	if (state->index_only)
 		ExplainPropertyInteger("Heap Fetches", NULL, (int64) state->fetches,
 							   es);
+	turns = (int64) node->ss.ps.instrument->nfiltered2;
 	if (turns > 0)
 		ExplainPropertyInteger("Table Scans", NULL, turns, es);
 }

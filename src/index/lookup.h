@@ -30,10 +30,11 @@
  * What a plan of this scan has in addition to any scan's:
  *
  *	custom_exprs	the first column of the index; the set; the test
- *	custom_private	OID of the index; 1 if the rows have to come in descending
- *					order, else 0; 1 if the index has all columns that are
- *					asked for, else 0; cost of a search of the index; cost
- *					of reading the whole table instead
+ *	custom_private	OID of the index; 1 if the rows have to come in ascending
+ *					order, -1 in descending order, 0 in any; 1 if the index
+ *					has all columns that are asked for, else 0; cost of a
+ *					search of the index; cost of reading the whole table
+ *					instead
  */
 extern const CustomScanMethods roaring64_lookup_methods;
 

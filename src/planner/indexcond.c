@@ -60,7 +60,6 @@ typedef struct KnownSet
 {
 	r64_set		set;
 	uint64		n;
-	bool		is_empty;
 	int64		lo;
 	int64		hi;
 }			KnownSet;
@@ -71,15 +70,15 @@ measure(KnownSet * known)
 	r64_index_set(&known->set);
 	known->n = r64_cardinality(&known->set);
 	known->lo = known->hi = 0;
-	known->is_empty = !r64_min(&known->set, &known->lo) ||
-		!r64_max(&known->set, &known->hi);
+	(void) r64_min(&known->set, &known->lo);
+	(void) r64_max(&known->set, &known->hi);
 }
 
 /* Whether a set has all of its span. */
 static bool
 is_run(const KnownSet * known)
 {
-	return !known->is_empty &&
+	return known->n > 0 &&
 		(uint64) known->hi - (uint64) known->lo == known->n - 1;
 }
 
@@ -140,7 +139,7 @@ static Expr *
 make_bound(const KnownSet * known, int64 bound)
 {
 	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-							  Int64GetDatum(bound), known->is_empty,
+							  Int64GetDatum(bound), known->n == 0,
 							  FLOAT8PASSBYVAL);
 }
 

@@ -56,7 +56,7 @@ roaring64_is_builtin(Oid function)
 	return function < FirstGenbkiObjectId;
 }
 
-/* called_function.c */
+/* call.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
 
@@ -68,7 +68,7 @@ extern bool roaring64_suits_btree(Node *set);
 /* lookuppath.c */
 extern void roaring64_offer_lookups(void);
 
-/* rows_support.c */
+/* selfuncs.c */
 extern double roaring64_count_runs(r64_set *set);
 
 #endif							/* ROARING64_PLANNER_H */

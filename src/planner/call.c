@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * simplify_count.c
- *	  Calls that the planner replaces by cheaper ones.
+ * call.c
+ *	  What function an expression calls, and cheaper calls in place of some.
  *
  * roaring64_cardinality(a | b) makes a set in order to count it, which
  * roaring64_or_cardinality(a, b) does not; likewise for &, - and #.
  *
- * src/planner/simplify_count.c
+ * src/planner/call.c
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +18,40 @@
 #include "utils/syscache.h"
 
 #include "planner/planner.h"
+
+/* The C function behind a function; NULL if that is none. */
+PGFunction
+roaring64_c_function(Oid function)
+{
+	FmgrInfo	info;
+
+	if (roaring64_is_builtin(function))
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+/*
+ * The arguments of an expression that is a call or an operator, and in *function
+ * what it calls; NIL and InvalidOid if it is neither.
+ */
+List *
+roaring64_call(Node *node, Oid *function)
+{
+	if (IsA(node, OpExpr))
+	{
+		set_opfuncid((OpExpr *) node);
+		*function = ((OpExpr *) node)->opfuncid;
+		return ((OpExpr *) node)->args;
+	}
+	if (IsA(node, FuncExpr))
+	{
+		*function = ((FuncExpr *) node)->funcid;
+		return ((FuncExpr *) node)->args;
+	}
+	*function = InvalidOid;
+	return NIL;
+}
 
 /* The name of the function that counts what another one makes, or NULL. */
 static const char *
