@@ -68,7 +68,7 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 	Node	   *looked_up;
 	int			argno;
 
-	if (list_length(args) != 2 || roaring64_is_builtin(function))
+	if (list_length(args) != 2 || function < FirstGenbkiObjectId)
 		return false;
 	/* the operand first, since the function may have to be loaded */
 	argno = match_index_to_operand(linitial(args), 0, index) ? 1 :

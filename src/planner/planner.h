@@ -49,13 +49,6 @@ extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
 extern Datum roaring64_test_support(PG_FUNCTION_ARGS);
 
-/* Whether a function is one of the server's, or InvalidOid. */
-static inline bool
-roaring64_is_builtin(Oid function)
-{
-	return function < FirstGenbkiObjectId;
-}
-
 /* call.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);

@@ -417,8 +417,7 @@ load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 /*
  * Makes statistics of sets of one element out of core's statistics of a column
  * of integers, but as shares of all rows; to be freed.  distinct is how many
- * different integers the column has, most is how many of them will be asked
- * for.
+ * different integers the column has, most how many of them are asked for.
  */
 static void
 load_integer_stats(HeapTuple tuple, double distinct, double most,
