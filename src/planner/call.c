@@ -25,7 +25,7 @@ roaring64_c_function(Oid function)
 {
 	FmgrInfo	info;
 
-	if (function < FirstGenbkiObjectId)	/* the server's, or none */
+	if (function < FirstGenbkiObjectId) /* the server's, or none */
 		return NULL;
 	fmgr_info(function, &info);
 	return info.fn_addr;
