@@ -123,7 +123,7 @@ roaring64_agg_transfn(PG_FUNCTION_ARGS)
 		return keep_state(fcinfo);
 	state = get_state(fcinfo);
 	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
-	r64_accumulate(&state->acc, PG_GETARG_INT64(1));
+	r64_accumulate(state->acc, PG_GETARG_INT64(1));
 	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
 }
@@ -147,7 +147,7 @@ roaring64_agg_array_transfn(PG_FUNCTION_ARGS)
 	state = get_state(fcinfo);
 	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
 	for (int i = 0; i < n; i++)
-		r64_accumulate(&state->acc, values[i]);
+		r64_accumulate(state->acc, values[i]);
 	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
 }
@@ -167,7 +167,7 @@ roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
 	(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
 	state = get_state(fcinfo);
 	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
-	r64_accumulate_range(&state->acc, lo, hi);
+	r64_accumulate_range(state->acc, lo, hi);
 	MemoryContextSwitchTo(oldcontext);
 	return ExpandedRoaring64GetDatum(state);
 }
@@ -180,7 +180,7 @@ is_empty_state(FunctionCallInfo fcinfo)
 
 	if (!PG_ARGISNULL(0))
 		state = roaring64_writable(PG_GETARG_DATUM(0));
-	return state != NULL && r64_accumulator_is_empty(&state->acc);
+	return state != NULL && r64_accumulator_is_empty(state->acc);
 }
 
 /*

@@ -26,18 +26,18 @@ static Datum
 places_of(const DedupSet *set, Datum given)
 {
 	r64_set		ids = DatumGetRoaring64(given);
-	r64_accumulator places;
+	r64_accumulator *places = palloc(r64_accumulator_size());
 	r64_set		result;
 	int64		id;
 
-	r64_accumulator_init(&places, &roaring64_env);
+	r64_accumulator_init(places, &roaring64_env);
 	for (bool found = r64_min(&ids, &id); found;
 		 found = id < PG_INT64_MAX && r64_next(&ids, id + 1, &id))
 	{
 		CHECK_FOR_INTERRUPTS();
-		r64_accumulate(&places, dedup_place(set, id));
+		r64_accumulate(places, dedup_place(set, id));
 	}
-	result = r64_accumulator_set(&places);
+	result = r64_accumulator_set(places);
 	return roaring64_datum(r64_copy(&roaring64_env, &result));
 }
 

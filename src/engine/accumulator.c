@@ -16,6 +16,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "accumulator.h"
 #include "setops.h"
 
 /*
@@ -40,9 +41,6 @@
 
 /* With more new ones than this, merging is faster than settling them. */
 #define FEW_NEW			32
-
-/* A loose set of fewer bytes is left so. */
-#define LEAST_LOOSE		((size_t) 4 * 1024 * 1024)
 
 #define UNKNOWN			UINT64_MAX	/* a cardinality */
 
@@ -81,13 +79,14 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
-/* Whether a loose set is canonical, as most are: whether its bitsets are. */
+/* Whether a bitset of the flat set takes more bytes than its runs would. */
 static bool
-is_canonical(const r64_accumulator *acc, const r64_set *s)
+has_long_bitset(const r64_accumulator *acc)
 {
+	r64_set		flat = flat_set(acc);
 	r64_walk	walk;
 
-	for (r64_walk_start(&walk, s); walk.live; r64_walk_next(&walk))
+	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
 		for (uint32_t i = 0; i < walk.b.n; i++)
 		{
 			r64_container c;
@@ -98,50 +97,22 @@ is_canonical(const r64_accumulator *acc, const r64_set *s)
 			r64_container_at(acc->env, &walk.b, i, &c);
 			if (c.type != R64_BITSET)
 				continue;
-			view = r64_bitset_view(&c, &scratch);
-			/* the header of a bitset with fewer values says so many, too */
-			if (c.card == R64_ARRAY_MAX + 1 ||
-				r64_prefers_runs(c.card, r64_bitset_runs(view.words)))
-				return false;
+			view = r64_view_bitset(&c, &scratch);
+			if (r64_prefers_runs(c.card, r64_bitset_runs(view.words)))
+				return true;
 		}
-	return true;
+	return false;
 }
 
-/* Returns the canonical form of a loose set, whose buffer it takes over. */
-static r64_buf
-tidy(const r64_accumulator *acc, r64_buf loose)
-{
-	r64_set		s = r64_open_buf(acc->env, loose);
-	r64_buf		tidied;
-
-	/* a set that is too large has to fail */
-	if (s.size <= acc->env->max_size && is_canonical(acc, &s))
-		return loose;
-	tidied = r64_canonicalise(acc->env, s.bytes, s.size);
-	release(acc, loose.base);
-	return tidied;
-}
-
-/*
- * Replaces the flat set by one that was made loosely: until it is read, its
- * bitsets may stay where runs would take fewer bytes.  As a union fills up,
- * they would be turned to runs and back with every merge.
- *
- * A symmetric difference may leave bitsets without values.  So the set is made
- * canonical whenever it has doubled, which costs less than making it grow.
- */
+/* Makes the flat set canonical after changes in place. */
 static void
-replace_loosely(r64_accumulator *acc, r64_buf flat)
+tidy_flat(r64_accumulator *acc)
 {
-	if (flat.size > acc->env->max_size ||
-		(acc->form.loose && flat.size > LEAST_LOOSE &&
-		 flat.size > acc->most_loose))
-	{
-		flat = tidy(acc, flat);
-		acc->form.loose = acc->form.spread = false;
-		acc->most_loose = 2 * flat.size;
-	}
-	replace_flat(acc, flat);
+	if (acc->changed_in_place && has_long_bitset(acc))
+		replace_flat(acc, r64_canonicalise(acc->env,
+										   acc->flat.base + acc->env->headroom,
+										   acc->flat.size));
+	acc->changed_in_place = false;
 }
 
 /* Releases the buffer of sets, in which none may wait. */
@@ -151,6 +122,13 @@ release_sets(r64_accumulator *acc)
 	release(acc, acc->sets);
 	acc->sets = NULL;
 	acc->sets_room = 0;
+}
+
+/* Returns the bytes that an accumulator takes at first. */
+size_t
+r64_accumulator_size(void)
+{
+	return sizeof(r64_accumulator);
 }
 
 /* Starts with the empty set. */
@@ -163,23 +141,24 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 }
 
 /*
- * Combines only the flat set with another set, which stays the caller's.  If
- * it has been read since it last changed, it will be read again: so the result
- * is made canonical at once.
+ * Returns the flat set, to which size bytes are to be added.  A bitset that is
+ * too long must not make the result so.
  */
+static r64_set
+flat_set_with(r64_accumulator *acc, size_t size)
+{
+	if (acc->flat.size + size > acc->env->max_size)
+		tidy_flat(acc);
+	return flat_set(acc);
+}
+
+/* Combines only the flat set with another set, which stays the caller's. */
 static void
 combine_flat(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
-	r64_set		a = flat_set(acc);
-	bool		any_order = op == R64_OR || op == R64_XOR;
+	r64_set		a = flat_set_with(acc, s->size);
 
-	if (any_order && r64_is_empty(&a))
-		replace_flat(acc, r64_copy(acc->env, s));
-	else
-		replace_loosely(acc, r64_combine_loosely(op, &a, s,
-												 any_order && !acc->read ?
-												 &acc->form : NULL));
-	acc->read = false;
+	replace_flat(acc, r64_combine(op, &a, s));
 }
 
 /* Unites the flat set with a set in a buffer, and takes over the buffer. */
@@ -218,11 +197,11 @@ merge_ranges(r64_accumulator *acc)
 static void
 merge_sets(r64_accumulator *acc)
 {
-	r64_set		a = flat_set(acc);
+	r64_set		a = flat_set_with(acc, acc->sets_size);
 
 	if (acc->sets_size > 0)
-		replace_loosely(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
-											acc->sets_size, &acc->form));
+		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
+										 acc->sets_size));
 	acc->sets_size = 0;
 }
 
@@ -265,9 +244,9 @@ resize_buffer(const r64_env *env, void *buffer, size_t size)
 	return env->resize(env->arg, buffer, size);
 }
 
-/* Makes room for at least one more value.  Called by r64_accumulate only. */
-void
-r64_accumulator_grow(r64_accumulator *acc)
+/* Makes room for at least one more value. */
+static void
+make_room(r64_accumulator *acc)
 {
 	uint32_t	room = next_room(acc->values_room, FIRST_VALUES,
 								 share(acc->env, acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
@@ -281,6 +260,15 @@ r64_accumulator_grow(r64_accumulator *acc)
 	}
 	acc->values = resize_buffer(acc->env, acc->values, room * sizeof(int64_t));
 	acc->values_room = room;
+}
+
+/* Adds a value. */
+void
+r64_accumulate(r64_accumulator *acc, int64_t v)
+{
+	if (acc->nvalues == acc->values_room)
+		make_room(acc);
+	acc->values[acc->nvalues++] = v;
 }
 
 /* Adds the integers of [lo, hi]. */
@@ -349,39 +337,24 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 }
 
 /*
- * Combines the flat set with another, in place as far as that meets bitsets.
- * The rest waits.  Returns false if nothing has been done.
+ * Combines the flat set with another in place, if that meets only bitsets, or
+ * nothing new.  Returns false if nothing has been done.
  *
- * What is much smaller than the flat set had better wait as a whole, unless
- * the flat set has been counted: then it will be again, and all would be merged.
+ * What is much smaller than the flat set had better wait, unless the set is
+ * asked for each time.
  */
 static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
-	r64_buf		buf = {0};
-	r64_set		rest;
 
 	if (acc->flat.base == NULL ||
-		(s->size < flat.size / IN_PLACE_SHARE && !acc->form.spread) ||
-		!r64_can_apply(op, &flat, s,
-					   acc->read || op == R64_AND ? NULL : &buf))
+		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked) ||
+		!r64_can_apply(op, &flat, s))
 		return false;
-	if (buf.base != NULL)
-	{
-		bool		waits;
-
-		rest = r64_open_buf(acc->env, buf);
-		waits = acc->sets_size + r64_listed_size(&rest) <= sets_limit(acc) &&
-			list_set(acc, op, &rest);
-		release(acc, buf.base);
-		if (!waits)
-			return false;
-	}
 	forget_flat(acc);
 	r64_apply(op, &flat, s);
-	acc->form.loose = true;
-	acc->read = false;
+	acc->changed_in_place = true;
 	/* the next ones will hardly wait */
 	if (acc->sets_size == 0)
 		release_sets(acc);
@@ -402,20 +375,17 @@ r64_accumulator_combine(r64_accumulator *acc, r64_op op, const r64_set *s)
 	bool		waits = op == R64_OR || op == R64_XOR;
 	r64_set		flat;
 
-	if (op == R64_AND && !acc->read)
-	{
-		merge_all(acc);
-		if (combine_in_place(acc, op, s))
-			return;
-	}
 	if (!waits || (acc->sets_size > 0 && acc->sets_op != op) ||
 		(op == R64_XOR && (acc->nvalues > 0 || acc->nranges > 0)))
-		(void) r64_accumulator_set(acc);
+		merge_all(acc);
 	flat = flat_set(acc);
-	if (!waits || r64_is_empty(&flat) ||
-		(!combine_in_place(acc, op, s) &&
-		 (acc->read || !list_set(acc, op, s))))
+	if (waits && r64_is_empty(&flat))
+		replace_flat(acc, r64_copy(acc->env, s));
+	else if (op == R64_ANDNOT ||
+			 (!combine_in_place(acc, op, s) &&
+			  (!waits || acc->asked || !list_set(acc, op, s))))
 		combine_flat(acc, op, s);
+	acc->asked = false;
 }
 
 /*
@@ -438,8 +408,7 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 
 /*
  * Whether there is no element.  Not to be called between symmetric differences:
- * sets that wait for a symmetric difference, and bitsets of a loose set that it
- * has emptied, count as elements.
+ * sets that wait for one count as elements.
  */
 bool
 r64_accumulator_is_empty(const r64_accumulator *acc)
@@ -447,37 +416,6 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 	/* asked for each row, so it does not open the set: has it a bucket? */
 	return acc->flat.size <= R64_HEADER_SIZE && acc->nvalues == 0 &&
 		acc->nranges == 0 && acc->sets_size == 0;
-}
-
-/* Counts the elements of the flat set, which may stay loose. */
-static uint64_t
-count_flat(const r64_accumulator *acc)
-{
-	r64_set		flat = flat_set(acc);
-	r64_walk	walk;
-	uint64_t	sum = 0;
-
-	if (!acc->form.loose)
-		return r64_cardinality(&flat);
-	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
-		for (uint32_t i = 0; i < walk.b.n; i++)
-		{
-			r64_container c;
-			r64_words	scratch;
-			bitset_container_t view;
-
-			r64_poll_every(acc->env, i + 1, 1023);
-			r64_container_at(acc->env, &walk.b, i, &c);
-			/* the header of a bitset with fewer values says so many, too */
-			if (c.type == R64_BITSET && c.card == R64_ARRAY_MAX + 1)
-			{
-				view = r64_bitset_view(&c, &scratch);
-				c.card = (uint32_t)
-					r64_kernel.bitset_container_compute_cardinality(&view);
-			}
-			sum += c.card;
-		}
-	return sum;
 }
 
 /*
@@ -523,13 +461,16 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 		acc->nvalues > FEW_VALUES || acc->nvalues - acc->settled > FEW_NEW)
 	{
 		merge_all(acc);
-		/* it will be counted after each change; unless that takes too much */
-		acc->form.spread = !acc->read && acc->most_loose == 0;
+		acc->asked = true;
 	}
 	else if (acc->nvalues > acc->settled)
 		settle_values(acc);
 	if (acc->card == UNKNOWN)
-		acc->card = count_flat(acc);
+	{
+		r64_set		flat = flat_set(acc);
+
+		acc->card = r64_cardinality(&flat);
+	}
 	return acc->card + acc->nvalues;
 }
 
@@ -541,16 +482,8 @@ r64_set
 r64_accumulator_set(r64_accumulator *acc)
 {
 	merge_all(acc);
-	if (acc->form.loose)
-	{
-		r64_buf		flat = tidy(acc, acc->flat);
-
-		forget_flat(acc);
-		acc->flat = flat;
-		acc->form.loose = false;
-	}
-	acc->form.spread = false;
-	acc->read = true;
+	tidy_flat(acc);
+	acc->asked = true;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
 	release_sets(acc);

@@ -40,6 +40,8 @@ extern uint16_t r64_container_run_end(const r64_container *c, uint32_t low);
 extern size_t r64_container_read(const r64_container *c, uint64_t base,
 								 uint32_t lo, uint32_t hi, bool reverse,
 								 int64_t *out, size_t n);
+extern uint32_t r64_in_common(const r64_env *env, const r64_container *a,
+							  const r64_container *b);
 extern bool r64_bucket_contains(const r64_env *env, const r64_bucket *b,
 								uint64_t u);
 

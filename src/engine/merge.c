@@ -30,7 +30,6 @@ typedef struct merge
 {
 	const r64_operation *op;
 	const uint8_t *list;
-	r64_form   *form;
 	r64_writer	w;
 } merge;
 
@@ -149,11 +148,35 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/* Whether a container has all values, and the operation can remove none. */
+/* Whether a union has nothing to add to a container: one of its runs has c. */
 static inline bool
-stays_full(const r64_operation *op, const r64_container *own)
+has_all(const r64_operation *op, const r64_container *own,
+		const r64_container *c)
 {
-	return r64_unites(op) && own->card > UINT16_MAX;
+	int32_t		i;
+
+	if (!r64_unites(op) || own->type != R64_RUN)
+		return false;
+	if (own->card > UINT16_MAX)
+		return true;
+	i = r64_find_run(own->data, own->nruns, r64_container_min(c));
+	return i >= 0 &&
+		r64_run_last(own->data, (uint32_t) i) >= r64_container_max(c);
+}
+
+static bool
+has_all_items(const merge *m, const r64_container *own, const item *items,
+			  size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		r64_container c;
+
+		open_item(m, &items[i], &c);
+		if (!has_all(m->op, own, &c))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -175,14 +198,14 @@ apply_container(const merge *m, bitset_container_t *bitset,
 			 r64_unites(m->op))
 	{
 		r64_run_list scratch;
-		run_container_t y = r64_run_view(m->w.env, c, &scratch);
+		run_container_t y = r64_view_runs(m->w.env, c, &scratch);
 
 		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
 	}
 	else
 	{
 		r64_words	scratch;
-		bitset_container_t y = r64_bitset_of(m->w.env, c, &scratch);
+		bitset_container_t y = r64_view_as_bitset(m->w.env, c, &scratch);
 
 		bitset->cardinality = m->op->bitsets(bitset, &y, bitset);
 	}
@@ -206,11 +229,9 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	uint16_t	values[FEW_VALUES];
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
-	size_t		size = 0;		/* bytes that all containers take */
-	uint32_t	card;
 	r64_container c;
 
-	if (own != NULL && stays_full(m->op, own))
+	if (own != NULL && has_all_items(m, own, items, n))
 	{
 		r64_writer_container(&m->w, own);
 		return;
@@ -240,10 +261,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	}
 
 	if (own != NULL)
-	{
-		(void) r64_as_bitset(m->w.env, own, &words);
-		size = r64_container_size(own);
-	}
+		(void) r64_copy_as_bitset(m->w.env, own, &words);
 	else
 		memset(words.w, 0, R64_BITSET_BYTES);
 	for (size_t i = 0; i < n; i++)
@@ -251,16 +269,9 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		r64_poll_every(m->w.env, i + 1, 1023);
 		open_item(m, &items[i], &c);
 		apply_container(m, &bitset, &c);
-		size += r64_container_size(&c);
 	}
-	card = count_bits(&bitset);
-	/* a bitset must not outweigh the items much, nor its own elements */
-	if (m->form != NULL &&
-		(m->form->spread ? size < R64_SPREAD_BYTES :
-		 size < R64_BITSET_BYTES || card < R64_BITSET_BYTES / 8))
-		m->w.form = NULL;
-	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w, card);
-	m->w.form = m->form;
+	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
+					  count_bits(&bitset));
 }
 
 /* Counts the keys of a bucket's containers and of n items together. */
@@ -349,15 +360,15 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
 /*
  * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
  * order does not matter.  The list is size bytes: sets that r64_list_set has
- * put there one after the other.  For form see r64_combine_loosely.
+ * put there one after the other.
  */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
-			   size_t size, r64_form *form)
+			   size_t size)
 {
 	const r64_env *env = s->env;
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.list = list,.form = form};
+	merge		m = {.op = &op,.list = list};
 	size_t		at = 0;
 	r64_set		first = listed_set(env, list, &at);
 	item	   *items;
@@ -365,14 +376,12 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	r64_buf		result;
 
 	if (at == size)
-		return r64_combine_loosely(opcode, s, &first, form);
+		return r64_combine(opcode, s, &first);
 	n = count_containers(env, list, size);
 	items = env->alloc(env->arg, (n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
 	r64_writer_init(&m.w, env, s->size + size);
-	m.w.form = form;
-	m.w.unlimited = form != NULL;
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;
@@ -406,9 +415,9 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 	bitset_container_t bitset;
 	uint32_t	card;
 
-	if (stays_full(m->op, own))
+	if (own->type == R64_RUN)
 		return;
-	bitset = r64_bitset_view(own, &scratch);
+	bitset = r64_view_bitset(own, &scratch);
 	/* a range that is there already need not be set again */
 	if (r64_unites(m->op) && c->type != R64_BITSET &&
 		own->card >= c->card && c->card >= WORTH_A_LOOK &&
@@ -416,6 +425,7 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 		return;
 	apply_container(m, &bitset, c);
 	card = count_bits(&bitset);
+	/* fewer only if a container has not what its header says */
 	if (card <= R64_ARRAY_MAX)
 		card = R64_ARRAY_MAX + 1;
 	if (bitset.words == scratch.w)
@@ -424,36 +434,34 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 				(uint16_t) (card - 1));
 }
 
-/* Whether apply_in_place can be called. */
+/*
+ * Whether apply_in_place can be called: if nothing is to be added, or if a bitset
+ * keeps too many values for an array.  That is counted only where it is fast.
+ */
 static bool
 can_apply(const merge *m, const r64_container *own, const r64_container *c)
 {
-	/* what an intersection leaves must be too much for an array */
-	if (!m->op->keep_a && own->card + c->card <= UINT16_MAX + 1 + R64_ARRAY_MAX)
-		return false;
-	return own->type == R64_BITSET || stays_full(m->op, own);
+	uint32_t	sum = own->card + c->card;
+
+	if (own->type != R64_BITSET)
+		return has_all(m->op, own, c);
+	if (!m->op->keep_a)
+		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
+	if (m->op->keep_both || own->card > c->card + R64_ARRAY_MAX)
+		return true;
+	return c->type == R64_BITSET &&
+		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
 }
 
-/* What to do with the containers of a set, of which some can be applied. */
-typedef enum visit
-{
-	VISIT_CHECK,				/* that applicable containers are sound */
-	VISIT_OTHERS,				/* append other containers to m->w */
-	VISIT_APPLY					/* apply the applicable containers */
-} visit;
-
 /*
- * Visits all containers of b, or of a if the operation is an intersection.
- * Returns how many containers of b can be applied to one of a in place, and
- * counts in *others the containers that cannot or meet none; if others is NULL,
- * one such container is enough to return 0.
+ * Applies all containers of b to containers of a in place, or only checks that
+ * this can be done, and that they are sound.  For an intersection, all
+ * containers of a have to meet one.
  */
-static size_t
-visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
-				 size_t *others)
+static bool
+visit_containers(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 {
 	bool		swapped = !m->op->keep_a;
-	size_t		applicable = 0;
 	r64_walk	x;
 	r64_walk	y;
 
@@ -464,69 +472,43 @@ visit_containers(merge *m, const r64_set *a, const r64_set *b, visit what,
 
 		while (x.live && x.b.high < y.b.high)
 			r64_walk_next(&x);
-		if (what == VISIT_OTHERS)
-			r64_writer_begin(&m->w, y.b.high, y.b.n, y.b.run_flags != NULL);
+		if (!x.live || x.b.high != y.b.high)
+			return false;
 		for (uint32_t j = 0; j < y.b.n; j++)
 		{
 			uint16_t	key = r64_bucket_key(&y.b, j);
-			bool		can = x.live && x.b.high == y.b.high;
 			r64_container own;
 			r64_container c;
 
 			r64_poll_every(m->w.env, j + 1, 255);
-			if (can)
-			{
-				i = r64_bucket_seek(&x.b, i, key);
-				can = i < x.b.n && r64_bucket_key(&x.b, i) == key;
-			}
-			if (can)
-			{
-				r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
-				r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
-				can = can_apply(m, &own, &c);
-			}
-			if (!can && others == NULL)
-				return 0;
-			if (can)
-				applicable++;
-			else
-				(*others)++;
-			if (!can && what == VISIT_OTHERS)
-				r64_writer_copy(&m->w, &y.b, j, j + 1);
-			else if (can && what == VISIT_APPLY)
+			i = r64_bucket_seek(&x.b, i, key);
+			if (i == x.b.n || r64_bucket_key(&x.b, i) != key)
+				return false;
+			r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
+			r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
+			if (apply)
 				apply_in_place(m, swapped ? &y.b : &x.b, swapped ? j : i,
 							   &own, &c);
-			else if (can && what == VISIT_CHECK && c.type == R64_RUN)
+			else if (!can_apply(m, &own, &c))
+				return false;
+			else if (c.type == R64_RUN)
 				r64_check_runs(b->env, &c);
 		}
-		if (what == VISIT_OTHERS)
-			r64_writer_end(&m->w);
 	}
-	return applicable;
+	return true;
 }
 
 /*
- * Whether r64_apply would replace a by a op b, at least in part; fails if that
- * part of b is damaged.  The rest of b is returned as a set in *rest, whose
- * base is NULL if there is none.  If rest is NULL, there must be none.
+ * Whether r64_apply can replace a by a op b; fails if b is damaged so that it
+ * could not.
  */
 bool
-r64_can_apply(r64_op opcode, const r64_set *a, const r64_set *b, r64_buf *rest)
+r64_can_apply(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	r64_operation op = r64_get_operation(opcode);
 	merge		m = {.op = &op,.w.env = a->env};
-	size_t		others = 0;
 
-	if (visit_containers(&m, a, b, VISIT_CHECK,
-						 rest != NULL ? &others : NULL) == 0)
-		return false;
-	if (others > 0)
-	{
-		r64_writer_init(&m.w, a->env, b->size);
-		(void) visit_containers(&m, a, b, VISIT_OTHERS, &others);
-		*rest = r64_writer_finish(&m.w);
-	}
-	return true;
+	return visit_containers(&m, a, b, false);
 }
 
 static void
@@ -536,9 +518,8 @@ poll_later(void *arg)
 }
 
 /*
- * Applies those containers of b that meet a bitset of a to that, in place;
- * a's bytes must be writable.  The bitsets stay such, whatever is left in
- * them: a is loose then.
+ * Replaces a by a op b in place; a's bytes must be writable.  The bitsets stay such, even where runs would
+ * take fewer bytes: a is a legal set then, but perhaps not canonical.
  */
 void
 r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)
@@ -548,10 +529,9 @@ r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)
 	merge		m = {.op = &op,.w.env = &env};
 	r64_set		target = *a;
 	r64_set		other = *b;
-	size_t		others = 0;
 
 	/* a merge in place has to be completed once begun */
 	env.poll = poll_later;
 	target.env = other.env = &env;
-	(void) visit_containers(&m, &target, &other, VISIT_APPLY, &others);
+	(void) visit_containers(&m, &target, &other, true);
 }

@@ -235,53 +235,18 @@ typedef struct r64_range
 extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
 
-/* How to write a set that need not be canonical yet; see setops.h. */
-typedef struct r64_form
-{
-	bool		loose;			/* the set may not be canonical */
-	bool		spread;			/* containers become bitsets early */
-} r64_form;
-
 /*
  * accumulator.c: a set that grows.  What is added waits in the form that it
  * came in and is merged into the flat set in batches, so that a union of many
- * costs about the sum of its inputs.  All memory comes from the env and is
- * referred to by the accumulator only.  There can be millions of them.
+ * costs about the sum of its inputs.  The caller has memory for it, of
+ * r64_accumulator_size() bytes; all other memory comes from the env.  There can
+ * be millions of them.
  */
-typedef struct r64_accumulator
-{
-	const r64_env *env;
-	r64_buf		flat;			/* the set without what waits; NULL if empty */
-	int64_t    *values;			/* that wait, in any order */
-	r64_range  *ranges;			/* that wait, in any order */
-	uint8_t    *sets;			/* that wait, one after the other */
-	uint32_t	nvalues;
-	uint32_t	values_room;
-	uint32_t	nranges;
-	uint32_t	ranges_room;
-	uint32_t	sets_size;		/* bytes */
-	uint32_t	sets_room;
-	r64_op		sets_op;		/* what they wait for */
-	uint32_t	settled;		/* values that the flat set lacks, ascending */
-	r64_form	form;			/* of the flat set, until it is read */
-	bool		read;			/* the flat set is as it was when it was read */
-	size_t		most_loose;		/* bytes: it is made canonical beyond these */
-	uint64_t	card;			/* of the flat set; UINT64_MAX if unknown */
-	struct r64_index *index;	/* of the flat set, or NULL */
-} r64_accumulator;
+typedef struct r64_accumulator r64_accumulator;
 
+extern size_t r64_accumulator_size(void);
 extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
-extern void r64_accumulator_grow(r64_accumulator *acc);
-
-/* Adds a value. */
-static inline void
-r64_accumulate(r64_accumulator *acc, int64_t v)
-{
-	if (acc->nvalues == acc->values_room)
-		r64_accumulator_grow(acc);
-	acc->values[acc->nvalues++] = v;
-}
-
+extern void r64_accumulate(r64_accumulator *acc, int64_t v);
 extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
 extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
 									const r64_set *s);

@@ -7,7 +7,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "builder.h"
+#include "build.h"
 #include "container.h"
 #include "index.h"
 #include "setops.h"

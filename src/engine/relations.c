@@ -56,14 +56,14 @@ view_pair(const r64_env *env, container_pair *pair,
 	for (int i = 0; i < 2; i++)
 	{
 		if (c[i]->type == R64_ARRAY)
-			pair->array[i] = r64_array_unchecked(c[i], &pair->values[i]);
+			pair->array[i] = r64_view_array_unchecked(c[i], &pair->values[i]);
 		else if (c[i]->type == R64_BITSET)
-			pair->bitset[i] = r64_bitset_view(c[i], &pair->words[i]);
+			pair->bitset[i] = r64_view_bitset(c[i], &pair->words[i]);
 		/* a run that leaves the container would be read beyond a bitset */
 		else if (c[1 - i]->type == R64_BITSET)
-			pair->run[i] = r64_run_view(env, c[i], &pair->runs[i]);
+			pair->run[i] = r64_view_runs(env, c[i], &pair->runs[i]);
 		else
-			pair->run[i] = r64_run_unchecked(env, c[i], &pair->runs[i]);
+			pair->run[i] = r64_view_runs_unchecked(env, c[i], &pair->runs[i]);
 	}
 }
 
@@ -84,7 +84,7 @@ in_kernel_order(const r64_container *a, const r64_container *b)
  * runs are short.  This has one branch, and then takes two thirds of the
  * time.
  */
-static uint64_t
+static uint32_t
 common_values(const run_container_t *a, const run_container_t *b)
 {
 	const rle16_t *x = a->runs;
@@ -106,10 +106,10 @@ common_values(const run_container_t *a, const run_container_t *b)
 		else
 			y++;
 	}
-	return (uint64_t) common;
+	return (uint32_t) common;
 }
 
-static uint64_t
+static uint32_t
 count_common(const r64_env *env, const r64_container *a,
 			 const r64_container *b)
 {
@@ -122,17 +122,17 @@ count_common(const r64_env *env, const r64_container *a,
 	switch (TYPES(a->type, b->type))
 	{
 		case TYPES(R64_ARRAY, R64_ARRAY):
-			return (uint64_t) r64_kernel.array_container_intersection_cardinality(&p.array[0], &p.array[1]);
+			return (uint32_t) r64_kernel.array_container_intersection_cardinality(&p.array[0], &p.array[1]);
 		case TYPES(R64_ARRAY, R64_RUN):
-			return (uint64_t) r64_kernel.array_run_container_intersection_cardinality(&p.array[0], &p.run[1]);
+			return (uint32_t) r64_kernel.array_run_container_intersection_cardinality(&p.array[0], &p.run[1]);
 		case TYPES(R64_ARRAY, R64_BITSET):
-			return (uint64_t) r64_kernel.array_bitset_container_intersection_cardinality(&p.array[0], &p.bitset[1]);
+			return (uint32_t) r64_kernel.array_bitset_container_intersection_cardinality(&p.array[0], &p.bitset[1]);
 		case TYPES(R64_RUN, R64_RUN):
 			return common_values(&p.run[0], &p.run[1]);
 		case TYPES(R64_RUN, R64_BITSET):
-			return (uint64_t) r64_kernel.run_bitset_container_intersection_cardinality(&p.run[0], &p.bitset[1]);
+			return (uint32_t) r64_kernel.run_bitset_container_intersection_cardinality(&p.run[0], &p.bitset[1]);
 		default:
-			return (uint64_t) r64_kernel.bitset_container_and_justcard(&p.bitset[0], &p.bitset[1]);
+			return (uint32_t) r64_kernel.bitset_container_and_justcard(&p.bitset[0], &p.bitset[1]);
 	}
 }
 
@@ -161,8 +161,8 @@ few_in_common(const r64_container *a, const r64_container *b)
 }
 
 /* Returns how many values two containers have in common. */
-static inline uint64_t
-in_common(const r64_env *env, const r64_container *a, const r64_container *b)
+uint32_t
+r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b)
 {
 	if (r64_container_is_full(a))
 		return b->card;
@@ -248,7 +248,7 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
-		sum += in_common(a->env, &x, &y);
+		sum += r64_in_common(a->env, &x, &y);
 	return sum;
 }
 
@@ -262,7 +262,7 @@ r64_overlaps(const r64_set *a, const r64_set *b)
 
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
-		if (in_common(a->env, &x, &y) > 0)
+		if (r64_in_common(a->env, &x, &y) > 0)
 			return true;
 	return false;
 }
@@ -285,7 +285,7 @@ bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
 			return false;
 		r64_container_at(env, a, i, &x);
 		r64_container_at(env, b, j, &y);
-		if (x.card > y.card || in_common(env, &x, &y) != x.card)
+		if (x.card > y.card || r64_in_common(env, &x, &y) != x.card)
 			return false;
 		r64_poll_every(env, i, 255);
 	}

@@ -74,8 +74,8 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 	r64_values	scratch_a;
 	r64_values	scratch_b;
 	r64_values	result;
-	array_container_t x = r64_array_view(w->env, a, &scratch_a);
-	array_container_t y = r64_array_view(w->env, b, &scratch_b);
+	array_container_t x = r64_view_array(w->env, a, &scratch_a);
+	array_container_t y = r64_view_array(w->env, b, &scratch_b);
 	array_container_t out = {
 		.capacity = 2 * R64_ARRAY_MAX,
 		.array = result.v
@@ -144,34 +144,6 @@ insert_runs(const r64_container *c, const run_container_t *few, rle16_t *out)
 	return n + c->nruns - i;
 }
 
-/*
- * Copies the values of an array that few runs lack, for whose ends it
- * searches.  Returns how many there are.
- */
-static uint32_t
-values_outside(const r64_container *c, const run_container_t *few,
-			   uint16_t *out)
-{
-	uint32_t	n = 0;
-	uint32_t	i = 0;
-
-	for (int32_t j = 0; j <= few->n_runs; j++)
-	{
-		uint32_t	end = c->card;
-
-		if (j < few->n_runs)
-			end = i + r64_lower_bound16(c->data + 2 * (size_t) i, end - i,
-										few->runs[j].value);
-		memcpy(out + n, c->data + 2 * (size_t) i, 2 * (size_t) (end - i));
-		n += end - i;
-		i = end;
-		if (j < few->n_runs)
-			i += r64_lower_bound16(c->data + 2 * (size_t) i, c->card - i,
-								   run_last(few->runs[j]) + 1);
-	}
-	return n;
-}
-
 /* Array and run containers, at least one of them a run container. */
 static void
 combine_runs(const r64_operation *op, r64_writer *w,
@@ -180,8 +152,8 @@ combine_runs(const r64_operation *op, r64_writer *w,
 	r64_run_list scratch_a;
 	r64_run_list scratch_b;
 	r64_run_list result;
-	run_container_t x = r64_as_runs(w->env, a, &scratch_a);
-	run_container_t y = r64_as_runs(w->env, b, &scratch_b);
+	run_container_t x = r64_copy_as_runs(w->env, a, &scratch_a);
+	run_container_t y = r64_copy_as_runs(w->env, b, &scratch_b);
 	run_container_t out = {.capacity = R64_SCRATCH_RUNS,.runs = result.r};
 
 	op->runs(&x, &y, &out);
@@ -189,36 +161,23 @@ combine_runs(const r64_operation *op, r64_writer *w,
 }
 
 /* A union searches for runs if the other side has so many times as many. */
-#define RUNS_RATIO 16
+#define RUNS_RATIO 8
 
+/* Unites a run container with a container of few runs, if that is what they are. */
 static bool
-outnumbers(const r64_container *a, const r64_container *b)
-{
-	return weight(a) / RUNS_RATIO > weight(b);
-}
-
-/* Unites a container with one of few runs; one of them is a run container. */
-static void
 unite_few(const r64_operation *op, r64_writer *w,
 		  const r64_container *c, const r64_container *few)
 {
 	r64_run_list scratch;
 	r64_run_list result;
-	run_container_t y = r64_as_runs(w->env, few, &scratch);
-	r64_values	values;
-	r64_container rest = *c;
+	run_container_t y;
 
-	if (c->type == R64_RUN)
-	{
-		r64_writer_runs(w, c->key, result.r, insert_runs(c, &y, result.r));
-		return;
-	}
-	rest.data = (const uint8_t *) values.v;
-	rest.card = values_outside(c, &y, values.v);
-	if (rest.card == 0)
-		r64_writer_container(w, few);
-	else
-		combine_runs(op, w, &rest, few);
+	if (!r64_unites(op) || c->type != R64_RUN || few->type == R64_BITSET ||
+		c->nruns / RUNS_RATIO <= weight(few) || c->nruns > R64_RUNS_MAX)
+		return false;
+	y = r64_copy_as_runs(w->env, few, &scratch);
+	r64_writer_runs(w, c->key, result.r, insert_runs(c, &y, result.r));
+	return true;
 }
 
 /* An array of which the operation keeps what b has, or what b lacks. */
@@ -228,7 +187,7 @@ filter_array(const r64_operation *op, r64_writer *w,
 {
 	r64_values	scratch_a;
 	r64_values	result;
-	array_container_t x = r64_array_view(w->env, a, &scratch_a);
+	array_container_t x = r64_view_array(w->env, a, &scratch_a);
 	array_container_t out = {
 		.capacity = 2 * R64_ARRAY_MAX,
 		.array = result.v
@@ -237,14 +196,14 @@ filter_array(const r64_operation *op, r64_writer *w,
 	if (b->type == R64_BITSET)
 	{
 		r64_words	scratch_b;
-		bitset_container_t y = r64_bitset_view(b, &scratch_b);
+		bitset_container_t y = r64_view_bitset(b, &scratch_b);
 
 		op->filter_by_bitset(&x, &y, &out);
 	}
 	else
 	{
 		r64_run_list scratch_b;
-		run_container_t y = r64_run_view(w->env, b, &scratch_b);
+		run_container_t y = r64_view_runs(w->env, b, &scratch_b);
 
 		op->filter_by_runs(&x, &y, &out);
 	}
@@ -271,8 +230,8 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 			r64_words	a;
 			r64_words	b;
 		}			words;
-		bitset_container_t x = r64_bitset_of(w->env, a, &words.a);
-		bitset_container_t y = r64_bitset_of(w->env, b, &words.b);
+		bitset_container_t x = r64_view_as_bitset(w->env, a, &words.a);
+		bitset_container_t y = r64_view_as_bitset(w->env, b, &words.b);
 		bitset_container_t out = {.words = words.result.w};
 
 		card = (uint64_t) op->bitsets(&x, &y, &out);
@@ -282,15 +241,11 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	{
 		r64_words	words_a;
 		r64_values	scratch_b;
-		bitset_container_t x = r64_as_bitset(w->env, a, &words_a);
-		array_container_t y = r64_array_view(w->env, b, &scratch_b);
+		bitset_container_t x = r64_copy_as_bitset(w->env, a, &words_a);
+		array_container_t y = r64_view_array(w->env, b, &scratch_b);
 
 		card = op->list(x.words, (uint64_t) x.cardinality,
 						y.array, (uint64_t) y.cardinality);
-		/* a loose a may have had fewer values than it says */
-		if (w->form != NULL)
-			card = (uint64_t)
-				r64_kernel.bitset_container_compute_cardinality(&x);
 		r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
 	}
 }
@@ -341,15 +296,12 @@ combine_large(const r64_operation *op, r64_writer *w,
 		filter_array(op, w, b, a);
 		return;
 	}
+	if (unite_few(op, w, a, b) || unite_few(op, w, b, a))
+		return;
 	if (a->type != R64_BITSET && b->type != R64_BITSET &&
 		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX * 3 / 4))
 	{
-		if (r64_unites(op) && outnumbers(a, b))
-			unite_few(op, w, a, b);
-		else if (r64_unites(op) && outnumbers(b, a))
-			unite_few(op, w, b, a);
-		else
-			combine_runs(op, w, a, b);
+		combine_runs(op, w, a, b);
 		return;
 	}
 	if (symmetric && a->type != R64_BITSET)
@@ -416,7 +368,7 @@ combine_single(const r64_operation *op, r64_writer *w,
 {
 	r64_values	scratch;
 	r64_values	result;
-	array_container_t x = r64_array_unchecked(a, &scratch);
+	array_container_t x = r64_view_array_unchecked(a, &scratch);
 	uint32_t	pos = r64_lower_bound16(a->data, a->card, value);
 	uint32_t	n;
 	bool		found;
@@ -693,13 +645,9 @@ finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 	return r64_writer_finish(w);
 }
 
-/*
- * Returns a op b, in memory of a->env.  If form is not NULL, the result may be
- * loose, and exceed env->max_size; sets form->loose if it may be loose.
- */
+/* Returns a op b, in memory of a->env. */
 r64_buf
-r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
-					r64_form *form)
+r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	r64_operation op = r64_get_operation(opcode);
 	r64_walk	walk_a;
@@ -713,18 +661,9 @@ r64_combine_loosely(r64_op opcode, const r64_set *a, const r64_set *b,
 	if (op.keep_b)
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
-	w.form = form;
-	w.unlimited = form != NULL;
 	r64_walk_start(&walk_a, a);
 	merge_set(&op, &w, &walk_a, b);
 	return finish(&op, &w, &walk_a);
-}
-
-/* Returns a op b, in memory of a->env. */
-r64_buf
-r64_combine(r64_op op, const r64_set *a, const r64_set *b)
-{
-	return r64_combine_loosely(op, a, b, NULL);
 }
 
 /* Returns a copy of the bytes, in memory of env. */

@@ -63,22 +63,11 @@ extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 							 const uint32_t *limit);
 
-/*
- * A loose set may have bitsets where runs or arrays would take fewer bytes, and
- * bitsets of fewer than 4097 values whose header says 4097.  It is otherwise as
- * any set, but only the functions that take a form may make or change it, and
- * only r64_accumulator_cardinality may count it.
- */
-extern r64_buf r64_combine_loosely(r64_op op, const r64_set *a,
-								   const r64_set *b, r64_form *form);
-
 /* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
-							  const uint8_t *list, size_t size,
-							  r64_form *form);
+							  const uint8_t *list, size_t size);
 
-extern bool r64_can_apply(r64_op op, const r64_set *a, const r64_set *b,
-						  r64_buf *rest);
+extern bool r64_can_apply(r64_op op, const r64_set *a, const r64_set *b);
 extern void r64_apply(r64_op op, const r64_set *a, const r64_set *b);
 
 /* The bytes that a set takes in a list. */

@@ -75,7 +75,7 @@ check_bitset(checker *k, uint32_t card)
 
 	if (!have(k, R64_BITSET_BYTES))
 		return refuse(k, "truncated bitset container", k->pos);
-	view = r64_bitset_view(&c, &scratch);
+	view = r64_view_bitset(&c, &scratch);
 	if ((uint32_t) r64_kernel.bitset_container_compute_cardinality(&view) != card)
 		return refuse(k, "bitset container with wrong cardinality", k->pos);
 	if (r64_prefers_runs(card, r64_bitset_runs(view.words)))
@@ -248,7 +248,7 @@ write_container(r64_writer *w, const r64_container *c)
 	if (c->type == R64_ARRAY)
 	{
 		r64_values	scratch;
-		array_container_t view = r64_array_view(w->env, c, &scratch);
+		array_container_t view = r64_view_array(w->env, c, &scratch);
 
 		r64_writer_array(w, c->key, view.array, c->card);
 	}
@@ -256,17 +256,14 @@ write_container(r64_writer *w, const r64_container *c)
 	{
 		/* a foreign run container can have more runs than ours */
 		r64_words	scratch;
-		bitset_container_t view = r64_bitset_of(w->env, c, &scratch);
+		bitset_container_t view = r64_view_as_bitset(w->env, c, &scratch);
 
 		r64_writer_bitset(w, c->key, view.words, (uint32_t)
 						  r64_kernel.bitset_container_compute_cardinality(&view));
 	}
 }
 
-/*
- * Returns the canonical form of bytes that r64_check has found legal, or of a
- * loose set.
- */
+/* Returns the canonical form of bytes that r64_check has found legal. */
 r64_buf
 r64_canonicalise(const r64_env *env, const void *bytes, size_t size)
 {

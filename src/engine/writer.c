@@ -31,8 +31,6 @@ r64_writer_grow(r64_writer *w, size_t more)
 	size_t		need = w->len + more;
 	size_t		cap = w->cap * 2;
 
-	if (w->unlimited && need > limit)
-		limit = SIZE_MAX;
 	if (need > limit)
 		too_large(env);
 	if (cap < need)
@@ -90,7 +88,7 @@ r64_writer_finish(r64_writer *w)
 	const r64_env *env = w->env;
 	r64_buf		buf = {.base = w->base,.size = w->len};
 
-	if (w->len > env->max_size && !w->unlimited)
+	if (w->len > env->max_size)
 		too_large(env);
 	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
@@ -341,36 +339,13 @@ r64_bitset_runs(const uint64_t *words)
 	return nruns;
 }
 
-/* Whether this many bytes of values or runs are to become a bitset. */
-static inline bool
-is_spread(const r64_writer *w, size_t size)
-{
-	return w->form != NULL && w->form->spread && size >= R64_SPREAD_BYTES;
-}
-
-/* Appends a bitset as such.  In a loose set it may be worth another type. */
+/* Appends a bitset as such. */
 static void
 append_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 			  uint32_t card)
 {
-	if (w->form != NULL)
-	{
-		w->form->loose = true;
-		if (card <= R64_ARRAY_MAX)
-			card = R64_ARRAY_MAX + 1;
-	}
 	memcpy(r64_writer_append(w, key, card, false, R64_BITSET_BYTES), words,
 		   R64_BITSET_BYTES);
-}
-
-/* Appends an array or run container as a bitset. */
-static void
-append_as_bitset(r64_writer *w, const r64_container *c)
-{
-	r64_words	bitset;
-
-	(void) r64_as_bitset(w->env, c, &bitset);
-	append_bitset(w, c->key, bitset.w, c->card);
 }
 
 /*
@@ -388,18 +363,6 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	/* a kernel returns more only if its input did not ascend */
 	if (R64_UNLIKELY(card > R64_ARRAY_MAX))
 		r64_corrupt(w->env, "array values not ascending");
-	if (is_spread(w, 2 * (size_t) card))
-	{
-		r64_container c = {
-			.data = (const uint8_t *) values,
-			.key = key,
-			.card = card,
-			.type = R64_ARRAY
-		};
-
-		append_as_bitset(w, &c);
-		return;
-	}
 	nruns = array_runs(values, card);
 	if (!r64_prefers_runs(card, nruns))
 	{
@@ -462,7 +425,6 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 
 /*
  * Appends a bitset as a container in its canonical form, unless it is empty.
- * If the set may be loose, it stays a bitset unless all values are there.
  */
 void
 r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
@@ -475,11 +437,6 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	uint32_t	nruns;
 	uint8_t    *p;
 
-	if (w->form != NULL && card <= UINT16_MAX)
-	{
-		append_bitset(w, key, words, card);
-		return;
-	}
 	if (card <= R64_ARRAY_MAX)
 	{
 		/* write the bits that are set, whatever card the caller gave */
@@ -520,7 +477,6 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	uint32_t	card = nruns;
 	uint32_t	i = 0;
 	uint8_t    *p;
-	bool		spread;
 
 	for (; i + RUN_BLOCK <= nruns; i += RUN_BLOCK)
 		for (int k = 0; k < RUN_BLOCK; k++)
@@ -529,14 +485,13 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 		card += runs[i].length;
 	if (card == 0)
 		return;
-	spread = is_spread(w, 4 * (size_t) nruns) && is_spread(w, 2 * (size_t) card);
-	if (!spread && r64_prefers_runs(card, nruns))
+	if (r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, true, 2 + 4 * (size_t) nruns);
 		r64_store16(p, (uint16_t) nruns);
 		memcpy(p + 2, runs, 4 * (size_t) nruns);
 	}
-	else if (!spread && card <= R64_ARRAY_MAX)
+	else if (card <= R64_ARRAY_MAX)
 	{
 		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
 		for (i = 0; i < nruns; i++)
@@ -552,7 +507,9 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 			.type = R64_RUN,
 			.nruns = nruns
 		};
+		r64_words	bitset;
 
-		append_as_bitset(w, &c);
+		(void) r64_copy_as_bitset(w->env, &c, &bitset);
+		append_bitset(w, key, bitset.w, card);
 	}
 }

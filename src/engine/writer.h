@@ -16,7 +16,7 @@
 #ifndef R64_WRITER_H
 #define R64_WRITER_H
 
-#include "croaring.h"
+#include "views.h"
 
 #if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
@@ -36,8 +36,6 @@ typedef struct r64_writer
 	size_t		cap;			/* bytes there, headroom apart */
 	size_t		len;			/* bytes used, headroom apart */
 	uint64_t	nbuckets;
-	r64_form   *form;			/* NULL if what comes has to be canonical */
-	bool		unlimited;		/* may exceed env->max_size */
 
 	/* the open bucket */
 	uint32_t	high;
@@ -49,12 +47,6 @@ typedef struct r64_writer
 	r64_staged *staged;			/* from env->alloc, with is_run behind it */
 	uint8_t    *is_run;
 } r64_writer;
-
-/*
- * In a set that is spread, this many bytes of values or runs become a bitset,
- * which can be changed in place.
- */
-#define R64_SPREAD_BYTES 1024
 
 extern void r64_writer_init(r64_writer *w, const r64_env *env, size_t expected);
 extern r64_buf r64_writer_finish(r64_writer *w);

@@ -36,9 +36,11 @@ roaring64_new_expanded(MemoryContext context, const r64_env *env)
 {
 	ExpandedRoaring64 *e;
 
-	e = MemoryContextAlloc(context, sizeof(ExpandedRoaring64));
+	e = MemoryContextAlloc(context,
+						   sizeof(ExpandedRoaring64) + r64_accumulator_size());
 	EOH_init_header(&e->hdr, &expanded_methods, context);
-	r64_accumulator_init(&e->acc, env);
+	e->acc = (r64_accumulator *) (e + 1);
+	r64_accumulator_init(e->acc, env);
 	return e;
 }
 
@@ -48,7 +50,7 @@ roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op, r64_set s)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
 
-	r64_accumulator_combine(&e->acc, op, &s);
+	r64_accumulator_combine(e->acc, op, &s);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -60,7 +62,7 @@ get_set(ExpandedRoaring64 *e)
 	r64_set		s;
 
 	Assert(e->hdr.eoh_methods == &expanded_methods);
-	s = r64_accumulator_set(&e->acc);
+	s = r64_accumulator_set(e->acc);
 	MemoryContextSwitchTo(oldcontext);
 	/* a set made from this one does not belong to the object */
 	s.env = &roaring64_env;
@@ -83,7 +85,7 @@ roaring64_expanded_cardinality(Datum value)
 {
 	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
 	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
-	uint64		cardinality = r64_accumulator_cardinality(&e->acc);
+	uint64		cardinality = r64_accumulator_cardinality(e->acc);
 
 	MemoryContextSwitchTo(oldcontext);
 	return cardinality;
@@ -95,7 +97,7 @@ roaring64_expanded_contains(Datum value, int64 element)
 {
 	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
 	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
-	bool		found = r64_accumulator_contains(&e->acc, element);
+	bool		found = r64_accumulator_contains(e->acc, element);
 
 	MemoryContextSwitchTo(oldcontext);
 	return found;

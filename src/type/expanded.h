@@ -18,7 +18,7 @@
 typedef struct ExpandedRoaring64
 {
 	ExpandedObjectHeader hdr;	/* standard header; must be first */
-	r64_accumulator acc;		/* the set */
+	r64_accumulator *acc;		/* the set; behind the struct */
 } ExpandedRoaring64;
 
 /* expanded.c */

@@ -50,7 +50,7 @@ roaring64_edit(Datum value, r64_op op, int64 *values, int n)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(v->hdr.eoh_context);
 
-		r64_accumulate(&v->acc, values[0]);
+		r64_accumulate(v->acc, values[0]);
 		MemoryContextSwitchTo(oldcontext);
 	}
 	else

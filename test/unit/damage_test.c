@@ -21,6 +21,7 @@
 
 #include "unit.h"
 #include "model.h"
+#include "engine/accumulator.h"
 #include "engine/format.h"
 #include "mutate.h"
 

@@ -13,6 +13,7 @@
  *-------------------------------------------------------------------------
  */
 #include "unit.h"
+#include "engine/accumulator.h"
 #include "shapes.h"
 
 #define DEFAULT_CASES	1500

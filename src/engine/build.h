@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * builder.h
- *	  Building a set from values or ranges that ascend.
+ * build.h
+ *	  Building a set from ranges that ascend.
  *
- * src/engine/builder.h
+ * src/engine/build.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef R64_BUILDER_H
-#define R64_BUILDER_H
+#ifndef R64_BUILD_H
+#define R64_BUILD_H
 
 #include "writer.h"
 
@@ -43,4 +43,4 @@ extern r64_buf r64_builder_finish(r64_builder *b);
 #pragma GCC visibility pop
 #endif
 
-#endif							/* R64_BUILDER_H */
+#endif							/* R64_BUILD_H */
