@@ -41,15 +41,17 @@ extern array_container_t r64_view_array(const r64_env *env,
 extern bitset_container_t r64_view_bitset(const r64_container *c,
 										  r64_words *scratch);
 extern void r64_check_runs(const r64_env *env, const r64_container *c);
-extern run_container_t r64_view_runs(const r64_env *env, const r64_container *c,
-									r64_run_list *scratch);
+extern run_container_t r64_view_runs(const r64_env *env,
+									 const r64_container *c,
+									 r64_run_list *scratch);
 extern array_container_t r64_view_array_unchecked(const r64_container *c,
-											 r64_values *scratch);
+												  r64_values *scratch);
 extern run_container_t r64_view_runs_unchecked(const r64_env *env,
-										 const r64_container *c,
-										 r64_run_list *scratch);
-extern run_container_t r64_copy_as_runs(const r64_env *env, const r64_container *c,
-								   r64_run_list *scratch);
+											   const r64_container *c,
+											   r64_run_list *scratch);
+extern run_container_t r64_copy_as_runs(const r64_env *env,
+										const r64_container *c,
+										r64_run_list *scratch);
 
 /* The run of the values [first, last]. */
 static inline rle16_t
@@ -101,8 +103,8 @@ r64_flip_values(uint64_t *words, const uint8_t *values, uint32_t n)
 }
 
 extern bitset_container_t r64_copy_as_bitset(const r64_env *env,
-										const r64_container *c,
-										r64_words *scratch);
+											 const r64_container *c,
+											 r64_words *scratch);
 
 /* Returns any container as a bitset, a stored one where it is if it can be. */
 static inline bitset_container_t
