@@ -36,8 +36,9 @@
 /* A set that is smaller than this part of the flat set waits. */
 #define IN_PLACE_SHARE	8
 
-/* Up to this many values are searched for one, or counted, not merged. */
+/* Up to this many values are searched for one, or counted, not merged; ... */
 #define FEW_VALUES		1024
+#define FEW_SHARE		128		/* ... counted are flat.size / this more */
 
 /* With more new ones than this, merging is faster than settling them. */
 #define FEW_NEW			32
@@ -458,7 +459,8 @@ uint64_t
 r64_accumulator_cardinality(r64_accumulator *acc)
 {
 	if (acc->sets_size > 0 || acc->nranges > 0 ||
-		acc->nvalues > FEW_VALUES || acc->nvalues - acc->settled > FEW_NEW)
+		acc->nvalues > FEW_VALUES + acc->flat.size / FEW_SHARE ||
+		acc->nvalues - acc->settled > FEW_NEW)
 	{
 		merge_all(acc);
 		acc->asked = true;

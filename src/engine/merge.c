@@ -274,22 +274,14 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 					  count_bits(&bitset));
 }
 
-/* Counts the keys of a bucket's containers and of n items together. */
+/* Counts the keys of n items. */
 static uint32_t
-count_keys(const r64_bucket *b, const item *items, size_t n)
+count_keys(const item *items, size_t n)
 {
-	uint32_t	keys = b == NULL ? 0 : b->n;
-	uint32_t	j = 0;
+	uint32_t	keys = 1;
 
-	for (size_t i = 0; i < n; i++)
-	{
-		if (i > 0 && items[i].place >> 16 == items[i - 1].place >> 16)
-			continue;
-		if (b != NULL)
-			j = r64_bucket_seek(b, j, R64_KEY(items[i].place));
-		keys += b == NULL || j == b->n ||
-			r64_bucket_key(b, j) != R64_KEY(items[i].place);
-	}
+	for (size_t i = 1; i < n; i++)
+		keys += items[i].place >> 16 != items[i - 1].place >> 16;
 	return keys;
 }
 
@@ -297,9 +289,12 @@ count_keys(const r64_bucket *b, const item *items, size_t n)
 static void
 merge_bucket(merge *m, const item *items, size_t n, const r64_bucket *b)
 {
+	uint32_t	keys = count_keys(items, n);
 	uint32_t	j = 0;
 
-	r64_writer_begin(&m->w, R64_HIGH(items->place), count_keys(b, items, n),
+	/* the one set has most of the keys, or few */
+	r64_writer_begin(&m->w, R64_HIGH(items->place),
+					 b != NULL && b->n > keys ? b->n : keys,
 					 b != NULL && b->run_flags != NULL);
 	for (size_t i = 0, next; i < n; i = next)
 	{

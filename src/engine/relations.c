@@ -91,7 +91,7 @@ common_values(const run_container_t *a, const run_container_t *b)
 	const rle16_t *y = b->runs;
 	const rle16_t *x_end = x + a->n_runs;
 	const rle16_t *y_end = y + b->n_runs;
-	int32_t		common = 0;
+	uint32_t	common = 0;
 
 	while (x < x_end && y < y_end)
 	{
@@ -100,23 +100,21 @@ common_values(const run_container_t *a, const run_container_t *b)
 		int32_t		first = x->value > y->value ? x->value : y->value;
 		int32_t		both = (last_x < last_y ? last_x : last_y) - first + 1;
 
-		common += both > 0 ? both : 0;
+		common += both > 0 ? (uint32_t) both : 0;
 		if (last_x < last_y)
 			x++;
 		else
 			y++;
 	}
-	return (uint32_t) common;
+	return common;
 }
 
+/* Counts what two containers in kernel order share. */
 static uint32_t
 count_common(const r64_env *env, const r64_container *a,
 			 const r64_container *b)
 {
 	container_pair p;
-
-	if (!in_kernel_order(a, b))
-		return count_common(env, b, a);
 
 	view_pair(env, &p, a, b);
 	switch (TYPES(a->type, b->type))
@@ -176,7 +174,8 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		return few_in_common(a, b);
 	if (are_few(b, a))
 		return few_in_common(b, a);
-	return count_common(env, a, b);
+	return in_kernel_order(a, b) ? count_common(env, a, b) :
+		count_common(env, b, a);
 }
 
 /* Walks the pairs of containers of the same high half and key of two sets. */
