@@ -135,16 +135,17 @@ count_common(const r64_env *env, const r64_container *a,
 }
 
 /*
- * Whether the values of a are so few that each is looked up in b: one, or fewer
- * than the eight that CRoaring's kernel compares at once, beside an array along
- * which it would go value by value.
+ * Whether the values of a are so few that each is looked up in b: one, or few
+ * beside an array along which CRoaring's kernel would go.  It compares eight at
+ * once, and fewer than that one by one.
  */
 static inline bool
 are_few(const r64_container *a, const r64_container *b)
 {
 	return a->type == R64_ARRAY &&
 		(a->card == 1 ||
-		 (b->type == R64_ARRAY && a->card < 8 && a->card * 8 <= b->card));
+		 (b->type == R64_ARRAY &&
+		  a->card * (a->card < 8 ? 8 : 32) <= b->card));
 }
 
 /* Counts the values of the array a that b contains. */

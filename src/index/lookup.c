@@ -645,7 +645,6 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
-	int64		turns;
 
 	ExplainPropertyText("Index Name",
 						get_rel_name((Oid) intVal(linitial(plan->custom_private))),
@@ -662,9 +661,9 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->index_only)
 		ExplainPropertyInteger("Heap Fetches", NULL, (int64) state->fetches,
 							   es);
-	turns = (int64) node->ss.ps.instrument->nfiltered2;
-	if (turns > 0)
-		ExplainPropertyInteger("Table Scans", NULL, turns, es);
+	if (node->ss.ps.instrument->nfiltered2 > 0)
+		ExplainPropertyInteger("Table Scans", NULL,
+							   (int64) node->ss.ps.instrument->nfiltered2, es);
 }
 
 static Node *

@@ -22,9 +22,9 @@
 
 /*
  * So many entries a step may pass for each of its elements.  That takes about
- * half as long as a search.
+ * as long as a search.  A step that ends in a gap (MAX_GAP) has passed more.
  */
-#define ROARING64_PASSED_PER_SEARCH	8
+#define ROARING64_PASSED_PER_SEARCH	12
 
 /*
  * What a plan of this scan has in addition to any scan's:

@@ -104,7 +104,7 @@ typedef struct LookupCost
 	double		order;			/* of the table: 1 if it is the index's */
 	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
-	double		scan_cost;		/* as the scan itself counts */
+	double		scan_cost;		/* if index and table are in memory */
 } LookupCost;
 
 /* amcostestimate for a lookup: see amapi.h. */
@@ -116,8 +116,10 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	LookupCost *cost = (LookupCost *) path;
 	IndexOptInfo *index = path->indexinfo;
 	double		rows = cost->selectivity * index->tuples;
-	double		entries = rows + cost->searches * ROARING64_PASSED_PER_SEARCH;
 	bool		index_only = path->path.pathtype == T_IndexOnlyScan;
+	/* more than a row of the table, with the test; less than core's index-only */
+	double		entry_cost = cpu_index_tuple_cost +
+		(index_only ? 0 : 2 * cpu_tuple_cost + 10 * cpu_operator_cost);
 	double		visits;
 	double		cpu_cost;
 	double		read;
@@ -130,8 +132,8 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 							   index->pages, index->pages, root) / loop_count;
 	/* it walks over all entries if that is cheaper than to search */
 	cpu_cost = Min(cost->searches * cost->descent_cost +
-				   entries * cpu_index_tuple_cost,
-				   cost->descent_cost + index->tuples * cpu_index_tuple_cost);
+				   (rows + cost->searches) * entry_cost,
+				   cost->descent_cost + index->tuples * entry_cost);
 	*startup_cost = cost->descent_cost;
 	*total_cost = cpu_cost + read * random_page_cost;
 	*selectivity = cost->selectivity;
@@ -278,17 +280,16 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	/*
 	 * Random access is charged as if the table were not in memory.  But a
 	 * lookup that gets too expensive reads the table instead, so it costs no
-	 * more than that, unless that can be foreseen.  If the set is not known
-	 * it is taken to cost half of that, as it can save nearly all.  If the
-	 * rows have to come in order it cannot read the table.  Then it can cost
-	 * more, the less the table is in order, and a sort is better unless few
-	 * rows are asked for.
+	 * more than in memory, unless that can be foreseen; if the set is not known,
+	 * half of the table, as it can save nearly all.  If the rows have to come in
+	 * order it cannot read the table.  Then it can cost more, the less the table
+	 * is in order, and a sort is better unless few rows are asked for.
 	 */
 	if (!cost->is_known && pathkeys != NIL && root->tuple_fraction == 0)
 		*total = Max(*total, cost->read_cost * (1 - cost->order));
 	else if (can_turn &&
 			 (!cost->is_known || cost->scan_cost < cost->table_cost))
-		*total = Min(*total, cost->read_cost * (cost->is_known ? 0.9 : 0.5));
+		*total = Min(*total, cost->is_known ? cost->scan_cost : cost->read_cost / 2);
 	*total = Max(*total, cost->least_cost);
 	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
 	add_path(path->path.parent, (Path *) custom);

@@ -281,7 +281,7 @@ measure(const List *list, int first, int end)
 	printf("| %s |", list->name);
 	for (int way = first; way < end; way++)
 		printf(" %.2f |", median(ms[way], NULL));
-	printf(" %.1f |", median(best, ms[first]));
+	printf(" %.2f |", median(best, ms[first]));
 	if (first == 0)
 		printf(" %d | %d | %.2f |", list->set_length, list->array_length,
 			   (double) list->set_length / list->array_length);
