@@ -493,6 +493,55 @@ add_cancelling(void)
 	look();
 }
 
+/* Begins anew with a set, and combines it with another one. */
+static void
+combine_anew(const range_list *start, r64_op op, const range_list *list)
+{
+	model		first = model_make(start);
+	model		other = model_make(list);
+
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+	add_model(R64_OR, &first);
+	add_model(op, &other);
+	look();
+}
+
+/*
+ * As many values are left as an array has at most, or one more or less; and an
+ * array with the first and last values of a container, or without, is taken out
+ * of all values.
+ */
+static void
+add_edges(void)
+{
+	range_list	start = {0};
+	range_list	all = {0};
+	range_list	less = {0};
+	range_list	mirror = {0};
+	range_list	ends = {0};
+	int64_t		left = R64_ARRAY_MAX - 1 + (int64_t) unit_below(3);
+
+	unit_note(" edges");
+	for (int64_t v = 0; v < 20000; v += 2)
+	{
+		range_list_add(&start, v, v);
+		if (v < 2 * left)
+			range_list_add(&mirror, v, v);
+		else
+			range_list_add(&less, v, v);
+		range_list_add(&mirror, v + 1, v + 1);
+	}
+	range_list_add(&mirror, 20000, 65535);
+	combine_anew(&start, R64_XOR, &less);
+	combine_anew(&start, R64_AND, &mirror);
+	range_list_add(&all, 0, 65535);
+	for (int64_t v = 0; v < 65536; v += v == 3 ? 65528 : 1)
+		if (unit_one_in(2))
+			range_list_add(&ends, v, v);
+	combine_anew(&all, R64_XOR, &ends);
+}
+
 static void
 run_case(void *arg)
 {
@@ -556,6 +605,8 @@ run_case(void *arg)
 		add_small_containers();
 	if (unit_one_in(20))
 		add_covered();
+	if (unit_one_in(20))
+		add_edges();
 	if (unit_one_in(200))
 		add_cancelling();
 }
