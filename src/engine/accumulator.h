@@ -28,8 +28,8 @@ struct r64_accumulator
 	uint32_t	sets_room;
 	r64_op		sets_op;		/* what they wait for */
 	uint32_t	settled;		/* values that the flat set lacks, ascending */
-	bool		changed_in_place;	/* so bitsets of the flat set may be longer
-									 * than their runs */
+	bool		changed_in_place;	/* so bitsets of the flat set may be
+									 * longer than their runs */
 	bool		asked;			/* the set was read or counted last */
 	uint64_t	card;			/* of the flat set; UINT64_MAX if unknown */
 	struct r64_index *index;	/* of the flat set, or NULL */

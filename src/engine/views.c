@@ -129,7 +129,7 @@ r64_check_runs(const r64_env *env, const r64_container *c)
 /* Like r64_view_runs, but unchecked, as r64_view_array_unchecked is. */
 run_container_t
 r64_view_runs_unchecked(const r64_env *env, const r64_container *c,
-				  r64_run_list *scratch)
+						r64_run_list *scratch)
 {
 	run_container_t view = {
 		.n_runs = (int32_t) c->nruns,

@@ -117,7 +117,7 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	IndexOptInfo *index = path->indexinfo;
 	double		rows = cost->selectivity * index->tuples;
 	bool		index_only = path->path.pathtype == T_IndexOnlyScan;
-	/* more than a row of the table, with the test; less than core's index-only */
+	/* with the test: more than a row of the table, or less than index-only */
 	double		entry_cost = cpu_index_tuple_cost +
 		(index_only ? 0 : 2 * cpu_tuple_cost + 10 * cpu_operator_cost);
 	double		visits;
@@ -280,10 +280,10 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 	/*
 	 * Random access is charged as if the table were not in memory.  But a
 	 * lookup that gets too expensive reads the table instead, so it costs no
-	 * more than in memory, unless that can be foreseen; if the set is not known,
-	 * half of the table, as it can save nearly all.  If the rows have to come in
-	 * order it cannot read the table.  Then it can cost more, the less the table
-	 * is in order, and a sort is better unless few rows are asked for.
+	 * more than in memory, unless that can be foreseen; if the set is not
+	 * known, half of the table.  If the rows have to come in order it cannot
+	 * read the table.  Then it can cost more, the less the table is in order,
+	 * and a sort is better unless few rows are asked for.
 	 */
 	if (!cost->is_known && pathkeys != NIL && root->tuple_fraction == 0)
 		*total = Max(*total, cost->read_cost * (1 - cost->order));
