@@ -148,24 +148,22 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/* Whether a union has nothing to add to a container: one of its runs has c. */
+/* Whether one run has all of a container, so that a union adds nothing to it. */
 static inline bool
-has_all(const r64_operation *op, const r64_container *own,
-		const r64_container *c)
+has_run_of(const r64_operation *op, const r64_container *own,
+		   const r64_container *c)
 {
 	int32_t		i;
 
 	if (!r64_unites(op) || own->type != R64_RUN)
 		return false;
-	if (own->card > UINT16_MAX)
-		return true;
 	i = r64_find_run(own->data, own->nruns, r64_container_min(c));
 	return i >= 0 &&
 		r64_run_last(own->data, (uint32_t) i) >= r64_container_max(c);
 }
 
 static bool
-has_all_items(const merge *m, const r64_container *own, const item *items,
+has_run_of_items(const merge *m, const r64_container *own, const item *items,
 			  size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -173,7 +171,7 @@ has_all_items(const merge *m, const r64_container *own, const item *items,
 		r64_container c;
 
 		open_item(m, &items[i], &c);
-		if (!has_all(m->op, own, &c))
+		if (!has_run_of(m->op, own, &c))
 			return false;
 	}
 	return true;
@@ -231,7 +229,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	bitset_container_t bitset = {.words = words.w};
 	r64_container c;
 
-	if (own != NULL && has_all_items(m, own, items, n))
+	if (own != NULL && has_run_of_items(m, own, items, n))
 	{
 		r64_writer_container(&m->w, own);
 		return;
@@ -410,7 +408,7 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 	bitset_container_t bitset;
 	uint32_t	card;
 
-	if (own->type == R64_RUN)
+	if (own->type != R64_BITSET)
 		return;
 	bitset = r64_view_bitset(own, &scratch);
 	/* a range that is there already need not be set again */
@@ -430,8 +428,9 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 }
 
 /*
- * Whether apply_in_place can be called: if nothing is to be added, or if a bitset
- * keeps too many values for an array.  That is counted only where it is fast.
+ * Whether apply_in_place can be called: if a union adds nothing, as when it has
+ * become large, or if a bitset keeps too many values for an array.  That is
+ * counted only where it is fast.
  */
 static bool
 can_apply(const merge *m, const r64_container *own, const r64_container *c)
@@ -439,7 +438,9 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 	uint32_t	sum = own->card + c->card;
 
 	if (own->type != R64_BITSET)
-		return has_all(m->op, own, c);
+		return has_run_of(m->op, own, c) ||
+			(r64_unites(m->op) &&
+			 r64_in_common(m->w.env, own, c) == c->card);
 	if (!m->op->keep_a)
 		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
 	if (m->op->keep_both || own->card > c->card + R64_ARRAY_MAX)
@@ -493,10 +494,7 @@ visit_containers(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 	return true;
 }
 
-/*
- * Whether r64_apply can replace a by a op b; fails if b is damaged so that it
- * could not.
- */
+/* Whether r64_apply can be called.  Fails if b is damaged. */
 bool
 r64_can_apply(r64_op opcode, const r64_set *a, const r64_set *b)
 {
