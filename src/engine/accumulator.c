@@ -6,8 +6,8 @@
  * What is added waits in one of three buffers: values, ranges, or sets.  A
  * buffer that outgrows a fixed share of the flat set is merged into it.  So
  * what was added since the last merge pays for the next one, and all merges
- * together cost a few times the input, whatever its shape.  What waits takes
- * less memory than the set itself.
+ * together cost a few times the input, whatever its shape.  Until it is read, the
+ * flat set may be changed in place; it then is legal, but perhaps not canonical.
  *
  * A call that fails leaves the accumulated set as it was: what waits counts as
  * waiting until it is merged.

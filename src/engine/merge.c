@@ -511,8 +511,9 @@ poll_later(void *arg)
 }
 
 /*
- * Replaces a by a op b in place; a's bytes must be writable.  The bitsets stay such, even where runs would
- * take fewer bytes: a is a legal set then, but perhaps not canonical.
+ * Replaces a by a op b in place; a's bytes must be writable.  The bitsets stay
+ * such, even where runs would take fewer bytes: a is a legal set then, but
+ * perhaps not canonical.
  */
 void
 r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)

@@ -3,12 +3,10 @@
  * lookup.c
  *	  Scan of a table for the rows whose id is in a set, by a btree on the id.
  *
- * The server has two plans for this, and neither suits all sets.  An array of
- * the elements takes a search of the index for each of them, which is too many
- * for a run of millions.  The range from the smallest to the largest reads
- * nearly all of the index if the elements lie far apart.  And when the plan is
- * made, nothing is known about a parameter or the result of a subquery.  So
- * this scan finds out as it goes.
+ * The server has two plans for this.  An array of the elements takes a search of
+ * the index for each of them; the range that they span reads nearly all of the
+ * index.  Neither suits all sets, and a parameter or the result of a subquery is
+ * not known when the plan is made.  So this scan finds out as it goes.
  *
  * It goes through the index in steps.  A step searches for the next element of
  * the set, and then walks over all entries from there to the end of the step.
@@ -499,18 +497,15 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 	return false;
 }
 
-static int64
-blocks_read(void)
-{
-	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
-}
+/* Blocks read so far that were not in memory. */
+#define BLOCKS_READ	(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read)
 
 static TupleTableSlot *
 next_row(ScanState *ss)
 {
 	LookupState *state = (LookupState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	int64		read = blocks_read();
+	int64		read = BLOCKS_READ;
 	bool		found = false;
 
 	if (!state->begun)
@@ -519,8 +514,7 @@ next_row(ScanState *ss)
 	{
 		while (!found && (state->taken < state->batched || fill_batch(state)))
 			found = fetch_row(state, slot);
-		state->cost += random_page_cost *
-			(double) (blocks_read() - read);
+		state->cost += random_page_cost * (double) (BLOCKS_READ - read);
 	}
 	if (!found && !state->done)
 		found = read_to_row(state, slot);
@@ -557,10 +551,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	Oid			index = (Oid) intVal(linitial(plan->custom_private));
 
 	/*
-	 * The server has set this up for virtual tuples, but our rows are those
-	 * of the table, if they are not read from the index only.  So all
-	 * expressions are made again, and the subqueries in them are listed
-	 * again.
+	 * The server has set this up for virtual tuples, but our rows may be those
+	 * of the table.  So all expressions are made again, and their subqueries
+	 * listed again.
 	 */
 	state->index_only = intVal(lthird(plan->custom_private)) != 0;
 	ss->ps.subPlan = NIL;
@@ -592,14 +585,12 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	state->row = state->index_only ?
 		table_slot_create(relation, &estate->es_tupleTable) :
 		ss->ss_ScanTupleSlot;
-
 	ss->ss_ScanTupleSlot->tts_tableOid = RelationGetRelid(relation);
 
 	/*
-	 * Ids are read from the index.  A scan that returns index tuples has room
-	 * for copies of them, made when it starts, but stays on the page until it
-	 * needs the next one, for which VACUUM waits.  Unless the visibility map
-	 * is asked, this is not needed, so it then is to return none any more.
+	 * A scan that returns index tuples has room for copies of them, made when
+	 * it starts, but stays on the page until it needs the next one, for which
+	 * VACUUM waits.  Unless the visibility map is asked, that is not needed.
 	 */
 	state->walk->xs_want_itup = true;
 	restart_walk(state, 0, 0);

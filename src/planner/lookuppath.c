@@ -8,9 +8,8 @@
  * that is not known when the plan is made nobody can say which.  So for all but
  * the sets that suit one of them (indexcond.c) there is a path of our own.
  *
- * The hook is set when the library is loaded.  In the first query of a session
- * that is early enough, because the estimators of the clause are called before
- * paths are made.
+ * The hook is set when the library is loaded, by a session's first query in its
+ * estimate of the clause, before paths are made.
  *
  * src/planner/lookuppath.c
  *
@@ -23,6 +22,7 @@
 #include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -149,16 +149,29 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 		visits * ROARING64_PAGE_COST;
 }
 
-/* How many rows a value of the index's first column has. */
+/*
+ * How many rows a value of the index's first column has.  *n is how many runs a
+ * known set has, and is reduced to those that the column can have.
+ */
 static double
-rows_per_id(PlannerInfo *root, Node *id, double tuples)
+rows_per_id(PlannerInfo *root, Node *id, double tuples, r64_set *known, double *n)
 {
 	VariableStatData vardata;
+	AttStatsSlot ids;
 	bool		is_default;
 	double		distinct;
 
 	examine_variable(root, id, 0, &vardata);
 	distinct = get_variable_numdistinct(&vardata, &is_default);
+	if (known != NULL && HeapTupleIsValid(vardata.statsTuple) &&
+		statistic_proc_security_check(&vardata, F_INT8LT) &&
+		get_attstatsslot(&ids, vardata.statsTuple, STATISTIC_KIND_HISTOGRAM,
+						 InvalidOid, ATTSTATSSLOT_VALUES))
+	{
+		*n = Min(*n, r64_count_range(known, DatumGetInt64(ids.values[0]),
+									 DatumGetInt64(ids.values[ids.nvalues - 1])));
+		free_attstatsslot(&ids);
+	}
 	ReleaseVariableStats(vardata);
 	return is_default ? 1 : Max(tuples / Max(distinct, 1), 1);
 }
@@ -169,7 +182,7 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 			   LookupCost *cost)
 {
 	double		tuples = Max(cost->index.tuples, 1);
-	double		rows = rows_per_id(root, id, tuples);
+	double		rows;
 	double		all_entries = cost->path.path.pathtype == T_IndexOnlyScan ?
 		cost->index.pages * random_page_cost +
 		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
@@ -181,14 +194,14 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
 		roaring64_expected_cardinality(root, set);
+	rows = rows_per_id(root, id, tuples, cost->is_known ? &known : NULL, &n);
 	if (n < 0)
 	{
 		n = ROARING64_DEFAULT_CARDINALITY;
 
 		/*
 		 * It may have nearly all ids, so an index on another column is better
-		 * unless that finds a good part of the rows.  In a join the other
-		 * plans read the table once for all sets, and cannot be compared.
+		 * if it finds few rows.  Plans for a join read the table once for all.
 		 */
 		if (!is_join)
 			cost->least_cost = Min(cost->read_cost, all_entries) / 2;
@@ -244,11 +257,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_lookup
 };
 
-static Node *
-make_cost(double cost)
-{
-	return (Node *) makeFloat(psprintf("%.17e", cost));
-}
+#define MAKE_COST(cost) makeFloat(psprintf("%.17e", (cost)))
 
 /*
  * Offers the planner a lookup, of which the cost is known, whose rows come in
@@ -273,8 +282,8 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
 				   list_make5(makeInteger((int) cost->index.indexoid),
 							  makeInteger(pathkeys == NIL ? 0 : descending ? -1 : 1),
 							  makeInteger(path->path.pathtype == T_IndexOnlyScan),
-							  make_cost(cost->descent_cost),
-							  make_cost(can_turn ? cost->table_cost : 1e300)));
+							  MAKE_COST(cost->descent_cost),
+							  MAKE_COST(can_turn ? cost->table_cost : 1e300)));
 	custom->methods = &path_methods;
 
 	/*
