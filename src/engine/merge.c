@@ -142,7 +142,7 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 		next = i + 1;
 		while (next < nvalues && values[next] == values[i])
 			next++;
-		if (m->op->keep_both || (next - i) % 2 == 1)
+		if (m->op->code == R64_OR || (next - i) % 2 == 1)
 			values[kept++] = values[i];
 	}
 	return kept;
@@ -155,7 +155,7 @@ has_run_of(const r64_operation *op, const r64_container *own,
 {
 	int32_t		i;
 
-	if (!r64_unites(op) || own->type != R64_RUN)
+	if (op->code != R64_OR || own->type != R64_RUN)
 		return false;
 	i = r64_find_run(own->data, own->nruns, r64_container_min(c));
 	return i >= 0 &&
@@ -164,7 +164,7 @@ has_run_of(const r64_operation *op, const r64_container *own,
 
 static bool
 has_run_of_items(const merge *m, const r64_container *own, const item *items,
-			  size_t n)
+				 size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 	{
@@ -188,12 +188,12 @@ apply_container(const merge *m, bitset_container_t *bitset,
 	uint64_t   *words = bitset->words;
 
 	bitset->cardinality = BITSET_UNKNOWN_CARDINALITY;
-	if (c->type == R64_ARRAY && m->op->keep_both)
+	if (c->type == R64_ARRAY && m->op->code == R64_OR)
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
 	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
-			 r64_unites(m->op))
+			 m->op->code == R64_OR)
 	{
 		r64_run_list scratch;
 		run_container_t y = r64_view_runs(m->w.env, c, &scratch);
@@ -412,7 +412,7 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 		return;
 	bitset = r64_view_bitset(own, &scratch);
 	/* a range that is there already need not be set again */
-	if (r64_unites(m->op) && c->type != R64_BITSET &&
+	if (m->op->code == R64_OR && c->type != R64_BITSET &&
 		own->card >= c->card && c->card >= WORTH_A_LOOK &&
 		has_range(bitset.words, r64_container_min(c), r64_container_max(c)))
 		return;
@@ -439,11 +439,11 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 
 	if (own->type != R64_BITSET)
 		return has_run_of(m->op, own, c) ||
-			(r64_unites(m->op) &&
+			(m->op->code == R64_OR &&
 			 r64_in_common(m->w.env, own, c) == c->card);
-	if (!m->op->keep_a)
+	if (m->op->code == R64_AND)
 		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
-	if (m->op->keep_both || own->card > c->card + R64_ARRAY_MAX)
+	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
 		return true;
 	return c->type == R64_BITSET &&
 		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
@@ -457,7 +457,7 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 static bool
 visit_containers(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 {
-	bool		swapped = !m->op->keep_a;
+	bool		swapped = m->op->code == R64_AND;
 	r64_walk	x;
 	r64_walk	y;
 

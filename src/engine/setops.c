@@ -23,7 +23,7 @@
 r64_operation
 r64_get_operation(r64_op op)
 {
-	r64_operation o = {0};
+	r64_operation o = {.code = op};
 
 	switch (op)
 	{
@@ -172,7 +172,7 @@ unite_few(const r64_operation *op, r64_writer *w,
 	r64_run_list result;
 	run_container_t y;
 
-	if (!r64_unites(op) || c->type != R64_RUN || few->type == R64_BITSET ||
+	if (op->code != R64_OR || c->type != R64_RUN || few->type == R64_BITSET ||
 		c->nruns / RUNS_RATIO <= weight(few) || c->nruns > R64_RUNS_MAX)
 		return false;
 	y = r64_copy_as_runs(w->env, few, &scratch);

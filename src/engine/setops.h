@@ -23,6 +23,7 @@
  */
 typedef struct r64_operation
 {
+	r64_op		code;			/* which it is */
 	bool		keep_a;			/* elements only in a stay */
 	bool		keep_b;			/* elements only in b stay */
 	bool		keep_both;		/* elements of both stay */
@@ -48,13 +49,6 @@ typedef struct r64_operation
 								   const run_container_t *,
 								   array_container_t *);
 } r64_operation;
-
-/* Whether an operation is a union. */
-static inline bool
-r64_unites(const r64_operation *op)
-{
-	return op->keep_a && op->keep_both && op->keep_b;
-}
 
 extern r64_operation r64_get_operation(r64_op op);
 extern void r64_combine_containers(const r64_operation *op, r64_writer *w,

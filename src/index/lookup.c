@@ -551,9 +551,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	Oid			index = (Oid) intVal(linitial(plan->custom_private));
 
 	/*
-	 * The server has set this up for virtual tuples, but our rows may be those
-	 * of the table.  So all expressions are made again, and their subqueries
-	 * listed again.
+	 * The server has set this up for virtual tuples, but our rows may be
+	 * those of the table.  So all expressions are made again, and their
+	 * subqueries listed again.
 	 */
 	state->index_only = intVal(lthird(plan->custom_private)) != 0;
 	ss->ps.subPlan = NIL;

@@ -38,8 +38,7 @@
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* Setting. */
-static bool enable_lookup = true;
+static bool enable_lookup = true;	/* setting */
 
 /*
  * Whether a function has our support function, as a copy of one of ours, made
@@ -117,9 +116,7 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	IndexOptInfo *index = path->indexinfo;
 	double		rows = cost->selectivity * index->tuples;
 	bool		index_only = path->path.pathtype == T_IndexOnlyScan;
-	/* with the test: more than a row of the table, or less than index-only */
-	double		entry_cost = cpu_index_tuple_cost +
-		(index_only ? 0 : 2 * cpu_tuple_cost + 10 * cpu_operator_cost);
+	double		entry_cost = cpu_index_tuple_cost;
 	double		visits;
 	double		cpu_cost;
 	double		read;
@@ -130,6 +127,9 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	read = index_pages_fetched((cost->searches +
 								cost->selectivity * index->pages) * loop_count,
 							   index->pages, index->pages, root) / loop_count;
+	/* more than a row of the table takes, less than core's index-only */
+	if (!index_only)
+		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
 	cpu_cost = Min(cost->searches * cost->descent_cost +
 				   (rows + cost->searches) * entry_cost,
@@ -201,7 +201,7 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 
 		/*
 		 * It may have nearly all ids, so an index on another column is better
-		 * if it finds few rows.  Plans for a join read the table once for all.
+		 * if it finds few rows.  Plans for a join read the table for all.
 		 */
 		if (!is_join)
 			cost->least_cost = Min(cost->read_cost, all_entries) / 2;
