@@ -127,7 +127,7 @@ estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
 	read = index_pages_fetched((cost->searches +
 								cost->selectivity * index->pages) * loop_count,
 							   index->pages, index->pages, root) / loop_count;
-	/* more than a row of the table takes, less than core's index-only */
+	/* an entry takes longer than a row of the table, but not index-only */
 	if (!index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
