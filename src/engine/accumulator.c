@@ -36,9 +36,12 @@
 /* A set that is smaller than this part of the flat set waits. */
 #define IN_PLACE_SHARE	8
 
-/* Up to this many values are searched for one, or counted, not merged; ... */
+/*
+ * Up to FEW_VALUES values are searched for one without being merged.  Beside a
+ * large flat set more of them are counted so: one for each FEW_SHARE bytes.
+ */
 #define FEW_VALUES		1024
-#define FEW_SHARE		128		/* ... counted are flat.size / this more */
+#define FEW_SHARE		128
 
 /* With more new ones than this, merging is faster than settling them. */
 #define FEW_NEW			32

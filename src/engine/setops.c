@@ -163,7 +163,7 @@ combine_runs(const r64_operation *op, r64_writer *w,
 /* A union searches for runs if the other side has so many times as many. */
 #define RUNS_RATIO 8
 
-/* Unites a run container with a container of few runs, if that is what they are. */
+/* Unites a run container with one of few runs; false if they are not such. */
 static bool
 unite_few(const r64_operation *op, r64_writer *w,
 		  const r64_container *c, const r64_container *few)
@@ -447,7 +447,7 @@ r64_combine_containers(const r64_operation *op, r64_writer *w,
 	combine(op, w, a, b);
 }
 
-/* An upper bound of the containers of a merged bucket, for the room of its header. */
+/* An upper bound of the containers of a merged bucket. */
 static uint32_t
 merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket *b)
 {

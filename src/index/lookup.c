@@ -64,6 +64,12 @@
 /* A step is given up when it has passed so many entries in a row. */
 #define MAX_GAP			32
 
+/*
+ * So many entries a step may pass for each of its elements.  That takes about
+ * as long as a search.  A step that ends in a gap has passed more.
+ */
+#define PASSED_PER_SEARCH	12
+
 /* How many steps to wait, after one that was too long, before a longer one. */
 #define PATIENCE		256
 
@@ -277,8 +283,8 @@ static void
 adapt_step(LookupState *state, int64 v)
 {
 	/* a step begins with an element, so there may be no need to count */
-	if (state->passed > ROARING64_PASSED_PER_SEARCH &&
-		state->passed > ROARING64_PASSED_PER_SEARCH *
+	if (state->passed > PASSED_PER_SEARCH &&
+		state->passed > PASSED_PER_SEARCH *
 		r64_count_range(&state->set, Min(state->start, v),
 						Max(state->start, v)))
 	{

@@ -21,12 +21,6 @@
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
- * So many entries a step may pass for each of its elements.  That takes about
- * as long as a search.  A step that ends in a gap (MAX_GAP) has passed more.
- */
-#define ROARING64_PASSED_PER_SEARCH	12
-
-/*
  * What a plan of this scan has in addition to any scan's:
  *
  *	custom_exprs	the first column of the index; the set; the test

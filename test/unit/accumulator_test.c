@@ -33,6 +33,13 @@ static bool looking;			/* after each set, as for a running union */
 static void look(void);
 
 static void
+begin_anew(void)
+{
+	r64_accumulator_init(&acc, &unit_env);
+	want.n = 0;
+}
+
+static void
 want_too(const model *other)
 {
 	want = model_combine(R64_OR, &want, other);
@@ -330,15 +337,17 @@ look(void)
 	r64_close(&s);
 }
 
+static r64_op damaging;
+
 static void
 call_combine(void *arg)
 {
-	r64_accumulator_combine(&acc, merging_ops[unit_below(3)], arg);
+	r64_accumulator_combine(&acc, damaging, arg);
 }
 
 /*
  * Bitsets are combined with a set whose last run is not the last: that fails,
- * and nothing is lost if it was tried in place.
+ * and nothing is lost unless it waits for a symmetric difference.
  */
 static void
 add_damaged(void)
@@ -356,17 +365,17 @@ add_damaged(void)
 	other = model_make(&list);
 	bytes = model_encode(&other, &size, NULL);
 	s = r64_open(&unit_env, bytes, size);
-	r64_accumulator_init(&acc, &unit_env);
-	want.n = 0;
+	begin_anew();
 	add_model(R64_OR, &start);
 	memset(bytes + size - 4, 0, 2);
+	damaging = merging_ops[unit_below(3)];
 	if (unit_try(call_combine, &s) == UNIT_DONE)
 	{
 		/* it waits */
+		CHECK(damaging == R64_XOR);
 		CHECK(unit_try(call_set, NULL) == UNIT_FAILED);
 		CHECK(unit_error == R64_CORRUPT);
-		r64_accumulator_init(&acc, &unit_env);
-		want.n = 0;
+		begin_anew();
 		return;
 	}
 	CHECK(unit_error == R64_CORRUPT);
@@ -385,8 +394,7 @@ add_small_containers(void)
 	size_t		size = 0;
 
 	unit_note(nearly_full ? " nearly full" : " short runs");
-	r64_accumulator_init(&acc, &unit_env);
-	want.n = 0;
+	begin_anew();
 	counting = looking = false;
 	for (int i = 0; i < 5; i++)
 	{
@@ -435,8 +443,7 @@ add_covered(void)
 	model		other;
 
 	unit_note(" covered");
-	r64_accumulator_init(&acc, &unit_env);
-	want.n = 0;
+	begin_anew();
 	counting = looking = false;
 	range_list_add(&list, 64, hole - 1);
 	range_list_add(&list, hole + 1, end);
@@ -481,8 +488,7 @@ add_cancelling(void)
 		values[i] = 8 * i;
 	buf = r64_from_values(&unit_env, values, 8192);
 	s = r64_open_buf(&unit_env, buf);
-	r64_accumulator_init(&acc, &unit_env);
-	want.n = 0;
+	begin_anew();
 	for (uint16_t i = 0; i < 2 * KEYS; i++)
 	{
 		r64_store16(buf.base + unit_env.headroom + KEY_AT, i / 2);
@@ -500,8 +506,7 @@ combine_anew(const range_list *start, r64_op op, const range_list *list)
 	model		first = model_make(start);
 	model		other = model_make(list);
 
-	r64_accumulator_init(&acc, &unit_env);
-	want.n = 0;
+	begin_anew();
 	add_model(R64_OR, &first);
 	add_model(op, &other);
 	look();
