@@ -237,7 +237,7 @@ for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{
 # How long who changes rows has waited so far for a rollup, in ms, again and
 # again.  TRUNCATE waits for a whole step and is left out.
 append_to_file("$dir/watch.sql", q{
-	SELECT round(1000 * max(extract(epoch FROM clock_timestamp() - l.waitstart)))
+	SELECT coalesce(round(1000 * max(extract(epoch FROM clock_timestamp() - l.waitstart))), 0)
 	FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.application_name = 'copier' AND a.pid = ANY (pg_blocking_pids(l.pid))
 	WHERE NOT l.granted AND l.mode <> 'AccessExclusiveLock' \watch 0.02
 });
@@ -325,8 +325,8 @@ for my $n (0 .. $kills - 1)
 		}
 	}
 }
-diag(sprintf '%d interruptions, in state %s; a writer waited for a rollup for %d ms, and its transaction took %.1f s, at most',
-	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $waited, $worst / 1e6);
+diag(sprintf '%d interruptions, in state %s; a writer waited for a rollup for %d ms, in %d looks, and its transaction took %.1f s, at most',
+	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $waited, $looks, $worst / 1e6);
 
 # Half a second is what it is to be; more is for machines that are busy.
 cmp_ok($looks, '>', 0, 'somebody looked');
