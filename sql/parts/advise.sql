@@ -178,7 +178,7 @@ BEGIN
 	scale := c.rows / m.n;
 	long := m.external > 2000 * m.sets OR m.external > m.pglz;
 	best := CASE WHEN m.external <= 1.25 * least(m.pglz, m.lz4) THEN 'EXTERNAL' WHEN m.lz4 <= 1.25 * m.pglz THEN 'lz4' ELSE 'pglz' END;
-	target := (SELECT format('%I.%I', relnamespace::regnamespace, left(relname, 56) || '_sets') FROM pg_class WHERE oid = source);
+	target := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets') FROM pg_class WHERE oid = source);
 	ids := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
 	RETURN QUERY
 	WITH ways (way, size, advice, statement) AS (
@@ -208,8 +208,8 @@ BEGIN
 		UNION ALL
 		SELECT format('chunks of 2^%s ids', m.bits), scale * m.chunks,
 			format('if single ids come often: an update writes some 4 kB instead of %s', pg_size_pretty((m.external / m.sets)::bigint)),
-			CASE WHEN c.is_set THEN format('CREATE TABLE %s AS SELECT %s, chunk, members FROM %s, @extschema@.roaring64_split(%I, %s)',
-										   target, c.others, source, column_name, m.bits)
+			CASE WHEN c.is_set THEN format('CREATE TABLE %s AS SELECT %schunk, members FROM %s, @extschema@.roaring64_split(%I, %s)',
+										   target, c.others || ', ', source, column_name, m.bits)
 				 ELSE format('CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, @extschema@.roaring64_agg(%3$I) AS members %5$s GROUP BY %2$s chunk',
 							 target, quote_ident(key_column) || ', ', column_name, m.bits, ids) END
 		WHERE m.chunks IS NOT NULL

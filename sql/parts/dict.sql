@@ -36,7 +36,7 @@ BEGIN
 			key %s %s PRIMARY KEY,
 			code bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
 			CONSTRAINT codes_from_1 CHECK (code > 0))
-		$sql$, dict, key_type, CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
+		$sql$, dict, format_type(key_type, -1), CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
 	RETURN dict;
 END $$;
 COMMENT ON FUNCTION roaring64_dict_create(text, regtype, text) IS
@@ -49,7 +49,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	SELECT format_type(k.atttypid, NULL), format('OPERATOR(%I.%s)', s.nspname, o.oprname)
+	SELECT format_type(k.atttypid, -1), format('OPERATOR(%I.%s)', s.nspname, o.oprname)
 	INTO type, equals
 	FROM pg_index AS i
 		JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = i.indkey[0] AND k.attname = 'key'
@@ -81,6 +81,17 @@ DECLARE
 	key record := @extschema@._roaring64_dict_keys(dict);
 	codes bigint[];
 BEGIN
+	-- a cast that loses something would give two keys one code
+	IF EXISTS (
+		SELECT FROM pg_cast, pg_type AS a, pg_type AS g, pg_type AS w
+		WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype
+			AND castsource = CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END
+			AND casttarget = CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
+			AND castsource <> casttarget AND castmethod = 'f' AND castcontext <> 'i') THEN
+		RAISE 'dictionary "%" takes %[], not %', dict, key.type, pg_typeof(keys) USING
+			ERRCODE = 'datatype_mismatch',
+			HINT = 'Cast the keys, if that loses nothing.';
+	END IF;
 	EXECUTE format($sql$
 		SELECT coalesce(array_agg((SELECT d.code FROM %2$s AS d WHERE d.key %3$s k.key) ORDER BY k.place), '{}')
 		FROM (SELECT * FROM unnest($1::%1$s[]) WITH ORDINALITY AS k (key, place) ORDER BY key) AS k

@@ -79,7 +79,7 @@ BEGIN
 			-- the table that says how far it is, NAME_rollup; NAME is the second of the others
 			('rollup',
 			 ARRAY['source text', 'state text', 'deferred boolean', 'matches text[]', 'given jsonb'],
-			 $q$SELECT ARRAY[n || '_pending', n] FROM regexp_replace((SELECT relname FROM pg_class WHERE oid = $1), '_rollup$', '') AS n$q$,
+			 $q$SELECT ARRAY[@extschema@._roaring64_rollup_name(n, '_pending'), n] FROM regexp_replace((SELECT relname FROM pg_class WHERE oid = $1), '_rollup$', '') AS n$q$,
 			 'SELECT count(*), NULL FROM %s'))
 			AS k (kind, features, others, waits)
 			JOIN have AS h ON h.features @> k.features

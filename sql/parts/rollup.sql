@@ -7,8 +7,7 @@
 
 -- One step, in a transaction of its own.  Returns the new state, or "busy" if
 -- it could not get a lock.
-CREATE FUNCTION _roaring64_rollup_step(source regclass, target name,
-									   given jsonb, sets json, path text,
+CREATE FUNCTION _roaring64_rollup_step(source regclass, target name, given jsonb, sets json, path text,
 									   batch_rows integer)
 RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
@@ -150,8 +149,7 @@ COMMENT ON PROCEDURE roaring64_rollup(regclass, name, name[], name, json, name, 
 
 -- The state of a rollup, which the caller must own, and how many blocks are
 -- pending, or NULL if it is not deferred.
-CREATE FUNCTION _roaring64_rollup_pending(target regclass, OUT state text,
-										  OUT blocks bigint)
+CREATE FUNCTION _roaring64_rollup_pending(target regclass, OUT state text, OUT blocks bigint)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -201,9 +199,7 @@ $$;
 COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
 'merges what is pending of a deferred rollup into its sets';
 
-CREATE FUNCTION roaring64_rollup_verify(target regclass,
-										OUT key jsonb, OUT set_name name,
-										OUT missing roaring64,
+CREATE FUNCTION roaring64_rollup_verify(target regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
 										OUT surplus roaring64)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 100000 ROWS 10
@@ -245,8 +241,7 @@ COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS
 -- Stops a rollup: removes the triggers and what is beside the target, and the
 -- target if so asked.  Waits for the lock on the source no longer than the first
 -- step does.  Returns false if it should be tried again.
-CREATE FUNCTION _roaring64_rollup_end(place regclass, target name,
-									  with_target boolean)
+CREATE FUNCTION _roaring64_rollup_end(place regclass, target name, with_target boolean)
 RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -270,18 +265,12 @@ BEGIN
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
-	BEGIN
-		-- what is dropped, too, because somebody may be reading it
-		PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-			SELECT oid::regclass FROM pg_class
-			WHERE oid = ANY (members || objects)
-			ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
-	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-		IF SQLSTATE = '55P03' AND current_setting('lock_timeout') <> '0' THEN
-			RAISE;
-		END IF;
-		RETURN false;
-	END;
+	-- what is dropped, too, because somebody may be reading it; the lock of a view
+	-- needs its owner's rights, so a view waits until it is dropped
+	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
+		SELECT oid::regclass FROM pg_class
+		WHERE oid = ANY (members || objects) AND relkind <> 'v'
+		ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
 	IF pending IS NOT NULL AND NOT with_target THEN
 		-- what came since the last fold
 		PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 4294967295);
@@ -292,18 +281,22 @@ BEGIN
 	END IF;
 	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
 			 FROM pg_trigger
-			 WHERE tgrelid = ANY (members) AND tgname = ANY (ARRAY(
-				 SELECT @extschema@._roaring64_rollup_name(target, suffix)
-				 FROM unnest(ARRAY['_insert', '_update', '_delete', '_truncate']) AS suffix)));
+			 WHERE tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_follow') || '()'));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP FUNCTION %s;', oid::regprocedure), ''), '')
 			 FROM pg_proc
 			 WHERE pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place)
-				 AND proname IN (@extschema@._roaring64_rollup_name(target, '_follow'),
-								 @extschema@._roaring64_rollup_name(target, '_facts')));
+				 AND (proname = @extschema@._roaring64_rollup_name(target, '_follow') AND pronargs = 0
+					  OR proname = @extschema@._roaring64_rollup_name(target, '_facts') AND EXISTS (
+						  SELECT FROM pg_type WHERE oid = proargtypes[0] AND typrelid = ANY (members))));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP %s %s;', CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END,
 											   oid::regclass), '' ORDER BY array_position(objects, oid::regclass)), '')
 			 FROM pg_class WHERE oid = ANY (objects));
 	RETURN true;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+	IF SQLSTATE = '55P03' AND current_setting('lock_timeout') <> '0' THEN
+		RAISE;
+	END IF;
+	RETURN false;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_end(regclass, name, boolean) IS 'removes what a rollup has created';
@@ -318,6 +311,8 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_pending(target);
 	LOOP
 		CALL @extschema@.roaring64_rollup_fold(target);
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		EXIT WHEN @extschema@._roaring64_rollup_end(target, target_name, false);
 		tries := tries OPERATOR(pg_catalog.+) 1;
 		COMMIT;
@@ -359,8 +354,7 @@ COMMENT ON PROCEDURE roaring64_rollup_drop(text) IS
 -- the filter than it has elements.  So those in the n largest sets are counted
 -- first, and then those in sets down to an eighth of their size, and so on, while
 -- a set can have more than the least of the best.
-CREATE FUNCTION roaring64_facets(target regclass, set_name name,
-								 filter roaring64, n integer DEFAULT 10,
+CREATE FUNCTION roaring64_facets(target regclass, set_name name, filter roaring64, n integer DEFAULT 10,
 								 OUT key jsonb, OUT count bigint)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10

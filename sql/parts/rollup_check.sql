@@ -5,8 +5,7 @@
 -- is executed.  The arguments but for the sets are one jsonb.
 --
 
-CREATE FUNCTION _roaring64_rollup_check(source regclass, target name,
-										options jsonb, sets json, path text)
+CREATE FUNCTION _roaring64_rollup_check(source regclass, target name, options jsonb, sets json, path text)
 RETURNS TABLE (refused boolean, reason text, remedy text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp
@@ -14,7 +13,7 @@ AS $$
 DECLARE
 	c pg_class;
 	members oid[];
-	key_columns name[] := ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'));
+	key_columns name[] := ARRAY(SELECT coalesce(k, 'NULL') FROM jsonb_array_elements_text(options->'key_columns') AS k);
 	id_column name := options->>'id_column';
 	period_column name := options->>'period_column';
 	period text := options->>'period';
@@ -151,7 +150,9 @@ BEGIN
 			EXECUTE format('CREATE UNIQUE INDEX ON pg_temp._roaring64_probe (%s)',
 						   @extschema@._roaring64_rollup_list('%2$I', key_columns));
 			DROP TABLE pg_temp._roaring64_probe;
-		EXCEPTION WHEN OTHERS THEN
+		EXCEPTION WHEN lock_not_available OR read_only_sql_transaction THEN
+			RAISE;
+		WHEN OTHERS THEN
 			RETURN QUERY SELECT true, format('the key columns cannot be a primary key: %s', SQLERRM),
 				'Choose columns of types with a btree operator class.';
 		END;
@@ -180,8 +181,9 @@ BEGIN
 	WHERE n IS NOT NULL GROUP BY n HAVING count(*) > 1;
 	used := named;
 	FOR set_name, set_condition IN SELECT * FROM json_each(sets) LOOP
-		RETURN QUERY SELECT true, format('a set cannot be called %L', set_name), 'A name has 1 to 63 bytes.'
-		WHERE octet_length(set_name) NOT BETWEEN 1 AND 63;
+		RETURN QUERY SELECT true, format('a set cannot be called %L', set_name), 'A name has 1 to 63 bytes, and is not a system column''s.'
+		WHERE octet_length(set_name) NOT BETWEEN 1 AND 63
+			OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'pg_class'::regclass AND attnum < 0 AND attname = set_name);
 		IF json_typeof(set_condition) NOT IN ('string', 'boolean') THEN
 			RETURN QUERY SELECT true, format('the condition of set %I is neither true nor text', set_name),
 				'Use a boolean column or an SQL condition.';
@@ -192,7 +194,9 @@ BEGIN
 				FROM @extschema@._roaring64_rollup_condition(source, id_column, text_condition, path);
 				complete := complete OR text_condition = 'true';
 				used := used || condition_columns;
-			EXCEPTION WHEN OTHERS THEN
+			EXCEPTION WHEN lock_not_available OR read_only_sql_transaction THEN
+				RAISE;
+			WHEN OTHERS THEN
 				RETURN QUERY SELECT true, format('set %I cannot have the condition %s: %s', set_name,
 												 set_condition #>> '{}', SQLERRM),
 					'A condition must be what CREATE INDEX accepts: immutable, and about the row alone.';
@@ -284,8 +288,7 @@ COMMENT ON FUNCTION _roaring64_rollup_check(regclass, name, jsonb, json, text) I
 
 -- Reports it: what prevents it as one error, or as a warning in a dry run, and
 -- the rest as a notice.
-CREATE FUNCTION _roaring64_rollup_tell(source regclass, target name,
-									   options jsonb, sets json, path text,
+CREATE FUNCTION _roaring64_rollup_tell(source regclass, target name, options jsonb, sets json, path text,
 									   dry_run boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp

@@ -58,8 +58,7 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_expect(text, name[]) IS 'fails if a rollup''s target or one of its columns is not there';
 
 -- Makes the function of the triggers.
-CREATE FUNCTION _roaring64_rollup_follow(source regclass, target name,
-										 copying boolean)
+CREATE FUNCTION _roaring64_rollup_follow(source regclass, target name, copying boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -76,7 +75,6 @@ DECLARE
 	pending text := @extschema@._roaring64_rollup_object(source, target, '_pending');
 	columns text;				-- of what is pending
 	append text;
-	head text := 'DECLARE roaring64_changes refcursor; roaring64_change record; roaring64_found record; BEGIN';
 	body text;
 	settings text := 'SET search_path = pg_catalog, pg_temp';
 BEGIN
@@ -105,7 +103,7 @@ BEGIN
 			replace(refusal, '{what}', 'delete from'), '
 		END IF;
 	ELSIF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
-		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ' EXCEPT ',
+		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ' EXCEPT ALL ',
 			replace(sets, '{facts}', format(facts, '', 'roaring64_new')), ') THEN',
 			replace(refusal, '{what}', 'update'), '
 		END IF;
@@ -116,18 +114,16 @@ BEGIN
 		columns := concat_ws(', ', keys, flags, 'id');
 		append := format('INSERT INTO %s (%s) SELECT %2$s FROM (%s) AS f WHERE %s', pending, columns,
 						 format(facts, '', 'roaring64_new'), replace(flags, ', ', ' OR '));
-		-- most statements need no more than this
-		head := format('BEGIN
-	IF TG_OP OPERATOR(pg_catalog.=) ''INSERT'' AND TG_NARGS OPERATOR(pg_catalog.=) 0 THEN
+		body := concat(format('
+	IF TG_OP OPERATOR(pg_catalog.=) ''INSERT'' THEN
 		%s;
 		RETURN NULL;
-	END IF;', append);
-		body := concat(body, format('
+	END IF;', append), body, format('
 	IF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
 		%s%s;
 	END IF;
 	RETURN NULL;', append, CASE WHEN NOT copying THEN
-			format(' EXCEPT SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
+			format(' EXCEPT ALL SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
 		-- all names are qualified, so search_path, which takes as long to set as a
 		-- row to append, is for what others' types, operators and functions look up
 		settings := (SELECT settings FROM pg_depend
@@ -163,8 +159,11 @@ BEGIN
 		INSERT INTO %s AS t (%s, %s) VALUES (%s, %s)
 		ON CONFLICT (%s) DO UPDATE SET %s;$loop$,
 			replace(change, '{facts}', format(facts, 'true AS is_new,', 'roaring64_new')),
-			replace(change, '{facts}', format(facts, 'true AS is_new,', 'roaring64_new') || ' UNION ALL '
-				|| format(facts, 'false,', 'roaring64_old')),
+			-- actions of foreign keys change a row again in the same statement
+			replace(change, '{facts}', format(CASE WHEN copying THEN '%1$s UNION ALL %2$s' ELSE
+				'SELECT sum(is_new::int - (NOT is_new)::int) > 0 AS is_new, %3$s, %4$s, id FROM (%1$s UNION ALL %2$s) AS f '
+				'GROUP BY %3$s, %4$s, id HAVING sum(is_new::int - (NOT is_new)::int) <> 0' END,
+				format(facts, 'true AS is_new,', 'roaring64_new'), format(facts, 'false,', 'roaring64_old'), keys, flags)),
 			replace(change, '{facts}', format(facts, 'false AS is_new,', 'roaring64_old')),
 			@extschema@._roaring64_rollup_list('%3$s.roaring64_is_empty(roaring64_change.a%1$s)'
 				|| CASE m.deletes WHEN 'follow' THEN ' AND %3$s.roaring64_is_empty(roaring64_change.r%1$s)' ELSE '' END,
@@ -224,16 +223,22 @@ AS %L$create$,
 		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
 -- made by roaring64_rollup; see docs/rollups.md
 #variable_conflict use_column
-%s
+DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change record; roaring64_found record;
+BEGIN
 	IF TG_NARGS OPERATOR(pg_catalog.>) 0 THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('cannot write to the partition %%I.%%I by its name', TG_TABLE_SCHEMA, TG_TABLE_NAME),
-			DETAIL = 'Its columns are in another order than those of the table, whose changes sets follow.',
-			HINT = 'Write to the table.';
+		IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root(TG_RELID)
+					   AND tgname OPERATOR(pg_catalog.=) TG_NAME AND tgnargs OPERATOR(pg_catalog.=) 0) THEN
+			RETURN NULL;		-- it was detached
+		ELSIF TG_ARGV[0] OPERATOR(pg_catalog.=) 'refuse' THEN
+			RAISE object_not_in_prerequisite_state USING
+				MESSAGE = pg_catalog.format('cannot write to the partition %%I.%%I by its name', TG_TABLE_SCHEMA, TG_TABLE_NAME),
+				DETAIL = 'Its columns are in another order than those of the table, whose changes sets follow.',
+				HINT = 'Write to the table.';
+		END IF;
 	END IF;
 	%s
 END
-$body$, head, body));
+$body$, body));
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_follow(regclass, name, boolean) IS 'creates the function of a rollup''s triggers';
@@ -264,8 +269,7 @@ COMMENT ON FUNCTION _roaring64_rollup_lock(regclass[], text) IS 'locks tables of
 
 -- Waits before a lock is tried again, longer each time.  The third time, and
 -- then twice a minute, says who has it.
-CREATE FUNCTION _roaring64_rollup_wait(place regclass, target name,
-									   tries integer)
+CREATE FUNCTION _roaring64_rollup_wait(place regclass, target name, tries integer)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -290,9 +294,9 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_wait(regclass, name, integer) IS 'waits before a lock of a rollup is tried again';
 
--- Creates the triggers on the source and on partitions that lack them.  Their
--- function cannot read rows that have the columns in another order; an argument
--- tells it to refuse them.
+-- Creates the triggers on the source and on partitions that lack them.  An
+-- argument tells their function which is which: it does nothing for a partition
+-- that was detached, and cannot read rows with the columns in another order.
 CREATE FUNCTION _roaring64_rollup_attach(source regclass, target name)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
@@ -315,7 +319,8 @@ BEGIN
 									 @extschema@._roaring64_rollup_name(target, suffix), event, tab, rows,
 									 @extschema@._roaring64_rollup_object(source, target, '_follow'),
 									 CASE WHEN @extschema@._roaring64_rollup_columns(tab)
-										 <> @extschema@._roaring64_rollup_columns(source) THEN '''refuse''' END), '')
+										 <> @extschema@._roaring64_rollup_columns(source) THEN '''refuse'''
+										 WHEN tab <> source THEN '''partition''' END), '')
 			FROM (VALUES
 				('_insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new'),
 				('_update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS roaring64_old NEW TABLE AS roaring64_new'),
@@ -332,10 +337,8 @@ COMMENT ON FUNCTION _roaring64_rollup_attach(regclass, name) IS 'creates the tri
 -- as a bigint, and whether it is in the sets c1, c2 ....  A period is its first
 -- day; a timestamptz is taken in UTC.  The conditions are texts that mean the
 -- same with these settings.
-CREATE FUNCTION _roaring64_rollup_define(source regclass, target name,
-										 key_columns name[], id_column name,
-										 conditions text[], columns name[],
-										 period_column name, period text)
+CREATE FUNCTION _roaring64_rollup_define(source regclass, target name, key_columns name[], id_column name,
+										 conditions text[], columns name[], period_column name, period text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
 SET intervalstyle = 'postgres' SET standard_conforming_strings = on
@@ -368,8 +371,7 @@ COMMENT ON FUNCTION _roaring64_rollup_define(regclass, name, name[], name, text[
 'creates the view and the function of what a source''s rows mean';
 
 -- The first step.
-CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name,
-										options jsonb, sets json, path text,
+CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text,
 										batch_rows integer)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
@@ -412,6 +414,9 @@ BEGIN
 	EXECUTE format(CASE WHEN nullable THEN 'CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT'
 					   ELSE 'ALTER TABLE %s ADD PRIMARY KEY (%s)' END,
 				   t[1], @extschema@._roaring64_rollup_list('%2$I', names));
+	IF nullable THEN
+		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[1]);
+	END IF;
 	IF period_column IS NOT NULL THEN
 		EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', t[1], period_column,
 					   format('first day of the %s, in UTC', options->>'period'));
@@ -427,7 +432,8 @@ BEGIN
 		-- in no order that GROUP BY can use, which would fetch each row by the index
 		EXECUTE format('CREATE INDEX ON %s (%s)', t[5], @extschema@._roaring64_rollup_list('k%1$s NULLS FIRST', names));
 		-- a publication of all tables wants to know what is deleted
-		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[5]);
+		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[5]) || CASE WHEN NOT nullable THEN
+			@extschema@._roaring64_rollup_list(', ALTER COLUMN k%1$s SET NOT NULL', names, '') ELSE '' END;
 		EXECUTE format('CREATE VIEW %s AS SELECT %s, %s FROM (SELECT %s, %s FROM %s UNION ALL '
 					   'SELECT %s, %s FROM %s GROUP BY %s) AS u GROUP BY %s', t[6],
 			@extschema@._roaring64_rollup_list('%2$I', names),
@@ -506,7 +512,8 @@ BEGIN
 		'amname = ''heap'' AS heap '
 		'FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace JOIN pg_am AS a ON a.oid = relam '
 		'WHERE relkind = ''r'' AND c.oid IN (SELECT $1 UNION SELECT relid FROM pg_partition_tree($1)) '
-		'AND NOT EXISTS (SELECT FROM %s AS t WHERE t.copied AND t.name = format(''%%I.%%I'', nspname, relname)) '
+		'AND NOT EXISTS (SELECT FROM %s AS t WHERE t.copied AND t.name = format(''%%I.%%I'', nspname, relname) '
+		'AND t.file = pg_relation_filenode(c.oid)) '
 		'ORDER BY 2 LIMIT 1', tables) INTO c USING source;
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	IF c.tab IS NULL THEN
@@ -523,7 +530,7 @@ BEGIN
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
 	EXECUTE format(
 		'INSERT INTO %s AS t VALUES ($1, pg_relation_filenode($2), $3, 0, false) '
-		'ON CONFLICT (name) DO UPDATE SET file = excluded.file, blocks = excluded.blocks, blocks_done = 0 '
+		'ON CONFLICT (name) DO UPDATE SET file = excluded.file, blocks = excluded.blocks, blocks_done = 0, copied = false '
 		'WHERE t.file <> excluded.file', tables)
 	USING c.name, c.tab, CASE WHEN c.heap THEN pg_relation_size(c.tab) / current_setting('block_size')::bigint ELSE 0 END;
 	EXECUTE format('SELECT * FROM %s WHERE name = $1', tables) INTO STRICT progress USING c.name;
@@ -556,18 +563,20 @@ COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, name) IS 'step of a rollup:
 -- Merges the parts of some keys into the target.  Writers of these keys wait, so
 -- it takes as many keys as can be merged in about a tenth of a second.  It waits
 -- for each lock for at most 100 ms, and asks for no more once 50 ms have passed,
--- first for new keys and then for all: it gives up long before a writer looks for
--- a deadlock.  Keys are locked in the order of n, so those locked in time are the
--- first ones.  Of these it takes as many as have no gap: a key that was not
--- inserted in time has no row, but a writer may have made one for a later key.
+-- first for new keys and then for all; or for half of deadlock_timeout, and a
+-- quarter: it gives up before a writer looks for a deadlock.  Keys are locked in
+-- the order of n, so those locked in time are the first ones.  Of these it takes as
+-- many as have no gap: a key that was not inserted in time has no row, but a writer
+-- may have made one for a later key.
 CREATE FUNCTION _roaring64_rollup_merge(source regclass, target name)
 RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_sort = off SET work_mem = '64MB' SET lock_timeout = '100ms'
+SET enable_sort = off SET work_mem = '64MB'
 AS $$
 DECLARE
 	m record;
+	patience interval := least(interval '50 ms', current_setting('deadlock_timeout')::interval / 4);
 	state text := @extschema@._roaring64_rollup_object(source, target, '_rollup');
 	target_table text := @extschema@._roaring64_rollup_object(source, target, '');
 	keys_table text := @extschema@._roaring64_rollup_object(source, target, '_keys');
@@ -579,17 +588,18 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
 	PERFORM @extschema@._roaring64_rollup_expect(target_table, m.names || m.set_names);
+	PERFORM set_config('lock_timeout', format('%s ms', ceil(2000 * extract(epoch FROM patience))), true);
 	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s AND (n = %s OR clock_timestamp() < $1) ORDER BY n',
 					keys_table, m.keys_done, m.keys_done + m.batch_keys, m.keys_done + 1);
 	match := @extschema@._roaring64_rollup_match(m.matches, m.names, 't.%2$I', 'p.k%1$s');
 	BEGIN
 		EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM (%s) AS b ON CONFLICT DO NOTHING',
 					   target_table, @extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('k%1$s', m.names), batch)
-		USING clock_timestamp() + interval '50 ms';
+		USING clock_timestamp() + patience;
 		EXECUTE format('SELECT max(n) FROM (SELECT n, %s + row_number() OVER (ORDER BY n) AS next '
 					   'FROM (SELECT p.n FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t) AS l) AS o '
 					   'WHERE n = next', m.keys_done, batch, target_table, match)
-		INTO STRICT last_key USING clock_timestamp() + interval '50 ms';
+		INTO STRICT last_key USING clock_timestamp() + patience;
 	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);
 		RETURN 'busy';
@@ -622,8 +632,7 @@ COMMENT ON FUNCTION _roaring64_rollup_merge(regclass, name) IS
 
 -- Merges what is pending in some blocks into the target.  Another fold may be at
 -- another range.  Both change sets in the order of the keys: no deadlock.
-CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint,
-									   blocks bigint)
+CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint, blocks bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
 AS $$

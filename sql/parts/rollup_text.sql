@@ -29,8 +29,7 @@ COMMENT ON FUNCTION _roaring64_rollup_name(name, text) IS 'name of what belongs 
 
 -- The same, qualified with the schema of a relation, which is the source or
 -- the target; they have one schema.
-CREATE FUNCTION _roaring64_rollup_object(place regclass, target name,
-										 suffix text)
+CREATE FUNCTION _roaring64_rollup_object(place regclass, target name, suffix text)
 RETURNS text LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 10
 RETURN (SELECT format('%I.%I', n.nspname,
 					  @extschema@._roaring64_rollup_name(target, suffix))
@@ -40,8 +39,7 @@ COMMENT ON FUNCTION _roaring64_rollup_object(regclass, name, text) IS 'name with
 
 -- A list with an entry for every name.  In the template %1$s is its number,
 -- %2$I the name and %3$s the extension's schema.
-CREATE FUNCTION _roaring64_rollup_list(template text, names name[],
-									   separator text DEFAULT ', ',
+CREATE FUNCTION _roaring64_rollup_list(template text, names name[], separator text DEFAULT ', ',
 									   ext text DEFAULT '@extschema@')
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN (SELECT string_agg(format(template, i, name, ext), separator ORDER BY i)
@@ -50,8 +48,7 @@ COMMENT ON FUNCTION _roaring64_rollup_list(text, name[], text, text) IS 'list of
 
 -- That two rows have the same key.  The state has a template for each column,
 -- and the columns of either side come from a template as above.
-CREATE FUNCTION _roaring64_rollup_match(matches text[], names name[],
-										one text, other text)
+CREATE FUNCTION _roaring64_rollup_match(matches text[], names name[], one text, other text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN (SELECT string_agg(format(m, format(one, i, name), format(other, i, name)),
 						  ' AND ' ORDER BY i)
@@ -60,9 +57,7 @@ COMMENT ON FUNCTION _roaring64_rollup_match(text[], name[], text, text) IS 'cond
 
 -- What an index's condition is, as text that does not depend on a setting, and
 -- the columns that it uses.
-CREATE FUNCTION _roaring64_rollup_deparse(probe oid, id_column name,
-										  OUT expression text,
-										  OUT columns name[])
+CREATE FUNCTION _roaring64_rollup_deparse(probe oid, id_column name, OUT expression text, OUT columns name[])
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
 SET intervalstyle = 'postgres' SET extra_float_digits = 1
@@ -88,10 +83,8 @@ COMMENT ON FUNCTION _roaring64_rollup_deparse(oid, name) IS 'condition of an ind
 -- parsed in two kinds of brackets.  What closes one kind does not close the
 -- other, so neither is closed by the condition.  The bodies of SQL functions are
 -- strings, and are only parsed if a parameter is of any type.
-CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name,
-											condition text, path text,
-											OUT expression text,
-											OUT columns name[])
+CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name, condition text, path text,
+											OUT expression text, OUT columns name[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 SET check_function_bodies = on
@@ -99,6 +92,7 @@ AS $$
 DECLARE
 	copy name := (SELECT relname FROM pg_class WHERE oid = source);
 	body text;
+	whole boolean;
 BEGIN
 	-- the name of a boolean column is quoted if necessary
 	IF EXISTS (SELECT FROM pg_attribute
@@ -117,9 +111,12 @@ BEGIN
 	EXECUTE pg_catalog.format(E'CREATE INDEX ON pg_temp.%I (%I) WHERE (%s\n)',
 							  copy, id_column, condition);
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	SELECT d.expression, d.columns INTO STRICT expression, columns
+	SELECT d.expression, d.columns, indpred::text ~ ':varattno 0 ' INTO STRICT expression, columns, whole
 	FROM pg_index, @extschema@._roaring64_rollup_deparse(indexrelid, id_column) AS d
 	WHERE indrelid = format('pg_temp.%I', copy)::regclass;
+	IF whole THEN
+		RAISE feature_not_supported USING MESSAGE = 'it uses the row as a whole, not its columns';
+	END IF;
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
 END
 $$;

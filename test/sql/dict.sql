@@ -164,7 +164,18 @@ SELECT cardinality(roaring64_dict_encode('many', array_agg(md5(i::text)::uuid)))
 SELECT seq_tup_read AS rows_scanned FROM pg_stat_xact_user_tables WHERE relname = 'many';
 COMMIT;
 
-SELECT roaring64_dict_drop(name) FROM unnest('{users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
+-- types whose bare name has a length, and arrays of other types: two keys have two codes
+SELECT roaring64_dict_create('padded', 'bpchar');
+SELECT roaring64_dict_encode('padded', '{abc,abd,a}'::bpchar[]);
+SELECT roaring64_dict_create('bits', 'bit');
+SELECT roaring64_dict_encode('bits', ARRAY[B'101', B'110']);
+SELECT roaring64_dict_create('numbered', 'int');
+SELECT roaring64_dict_encode('numbered', '{1,2}'::smallint[]), roaring64_dict_encode('numbered', '{3,2}'::text[]);
+SELECT roaring64_dict_encode('numbered', '{1.2,1.4,1}'::numeric[]);
+SELECT roaring64_dict_lookup('numbered', '{1}'::bigint[]);
+SELECT roaring64_dict_encode('shorts', '{x,y}'::text[]), roaring64_dict_encode('shorts', '{x,z}'::varchar[]);
+
+SELECT roaring64_dict_drop(name) FROM unnest('{padded,bits,numbered,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
 DROP TABLE plain, given;
 DROP DOMAIN short;
 DROP TYPE color, pair;

@@ -351,6 +351,121 @@ INSERT INTO parts_3 VALUES (0, 6, 3, true);
 SELECT ids @> '{1,5,6}' AS all_of_them FROM part_sets_now WHERE k = 0;
 
 --
+-- One statement that changes a row twice, as the actions of foreign keys do: each
+-- of the versions between is old and new, and none of them is what the row was or is
+--
+CREATE TABLE person (id int PRIMARY KEY);
+CREATE TABLE letter (id bigint PRIMARY KEY, sender int NOT NULL DEFAULT 9 REFERENCES person ON DELETE SET DEFAULT ON UPDATE CASCADE,
+	recipient int NOT NULL DEFAULT 9 REFERENCES person ON DELETE SET DEFAULT ON UPDATE CASCADE, seen boolean NOT NULL DEFAULT false);
+CREATE INDEX ON letter (sender, id);
+CREATE INDEX ON letter (recipient, id);
+INSERT INTO person SELECT generate_series(1, 9);
+INSERT INTO letter SELECT i, 1 + i % 8, 1 + i % 3, i % 2 = 0 FROM generate_series(1, 60) i;
+CALL roaring64_rollup('letter', 'sent', '{sender}', 'id', '{"ids": true, "seen": "seen"}');
+CALL roaring64_rollup('letter', 'received', '{recipient}', 'id', '{"ids": true, "seen": "seen"}');
+CALL roaring64_rollup('letter', 'ever_sent', '{sender}', 'id', '{"ids": true}', deletes => 'keep');
+CALL roaring64_rollup('letter', 'ever_received', '{recipient}', 'id', '{"ids": true}', deferred => true, deletes => 'keep');
+CREATE FUNCTION letters_differ() RETURNS TABLE (rollup regclass, n bigint) LANGUAGE sql AS $$
+	SELECT r, (SELECT count(*) FROM roaring64_rollup_verify(r)) FROM unnest('{sent,received,ever_sent,ever_received}'::regclass[]) AS r $$;
+DELETE FROM person WHERE id IN (1, 2);
+SELECT * FROM letters_differ();
+UPDATE person SET id = id + 100 WHERE id IN (3, 4);
+SELECT * FROM letters_differ();
+WITH seen AS (UPDATE letter SET seen = NOT seen WHERE sender > 4) UPDATE person SET id = id + 200 WHERE id < 200 AND id <> 9;
+SELECT * FROM letters_differ();
+SELECT count(*) FROM ever_sent WHERE sender > 104;
+-- what is refused is what the row was before the statement
+CALL roaring64_rollup('letter', 'in_post', '{recipient}', 'id', '{"ids": true}', deferred => true);
+INSERT INTO letter VALUES (99, 205, 205);
+UPDATE person SET id = 405 WHERE id = 205;
+DELETE FROM person WHERE id = 205;
+SELECT count(*) FROM roaring64_rollup_verify('in_post');
+
+--
+-- Conditions of the row as a whole, which is not what it was once it has more columns
+--
+CALL roaring64_rollup('letter', 'whole', '{sender}', 'id', '{"full": "letter IS NOT NULL", "ids": "letter = letter"}');
+
+--
+-- Partitions that are detached are left alone; a copy knows tables by more than their names
+--
+CREATE TABLE tree (k int NOT NULL, id int NOT NULL, day int NOT NULL, mark text) PARTITION BY LIST (day);
+CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
+CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2, 3) PARTITION BY LIST (day);
+CREATE TABLE tree_2a PARTITION OF tree_2 FOR VALUES IN (2);
+CREATE TABLE tree_3 PARTITION OF tree FOR VALUES IN (4);
+INSERT INTO tree SELECT i % 3, i, 1 + i % 2, '1' FROM generate_series(1, 30) i;
+INSERT INTO tree VALUES (1, 40, 4, 'x'), (1, 41, 4, '1');
+CALL roaring64_rollup('tree', 'leaves', '{k}', 'id', '{"ids": true, "mark": "mark::int = 1"}', deferred => true, deletes => 'keep');
+UPDATE tree SET mark = '1' WHERE mark = 'x';
+ALTER TABLE tree_1 RENAME TO tree_9;
+ALTER TABLE tree_3 RENAME TO tree_1;
+CALL roaring64_rollup('tree', 'leaves');
+SELECT count(*) FROM roaring64_rollup_verify('leaves');
+CALL roaring64_rollup('tree', 'refusing', '{k}', 'id', '{"ids": true}', deferred => true);
+INSERT INTO tree_2a VALUES (1, 50, 2, '1');
+INSERT INTO tree_9 VALUES (1, 51, 1, '1');
+ALTER TABLE tree DETACH PARTITION tree_2;
+ALTER TABLE tree DETACH PARTITION tree_9;
+INSERT INTO tree_2a VALUES (1, 60, 2, '1');
+INSERT INTO tree_2 VALUES (1, 61, 2, '1');
+INSERT INTO tree_9 VALUES (1, 62, 1, '1');
+UPDATE tree_2 SET k = 5;
+DELETE FROM tree_2;
+TRUNCATE tree_9;
+DELETE FROM tree;
+SELECT ids @> '{50,51}' AS before, ids && '{60,61,62}' AS after FROM leaves_now WHERE k = 1;
+
+--
+-- Another owner of the source: writers are told, and the rollup can be dropped
+--
+CREATE ROLE regress_rollup_next;
+CREATE TABLE bequest (k int, id int, PRIMARY KEY (k, id));
+ALTER TABLE bequest OWNER TO regress_rollup_owner;
+GRANT ALL ON SCHEMA modes TO regress_rollup_owner, regress_rollup_next;
+SET SESSION AUTHORIZATION regress_rollup_owner;
+CALL roaring64_rollup('bequest', 'heirs', '{k}', 'id', '{"ids": true}');
+RESET SESSION AUTHORIZATION;
+ALTER TABLE bequest OWNER TO regress_rollup_next;
+\set VERBOSITY terse
+INSERT INTO bequest VALUES (1, 1);
+\set VERBOSITY default
+CALL roaring64_rollup_drop('heirs');
+INSERT INTO bequest VALUES (1, 1);
+
+--
+-- What a user has with the names of a rollup's stays
+--
+CREATE TABLE audited (k int NOT NULL, id int);
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER audit_delete AFTER DELETE ON audited EXECUTE FUNCTION nothing();
+CALL roaring64_rollup('audited', 'audit', '{k}', 'id', '{"ids": true}', deletes => 'keep');
+CREATE FUNCTION audit_facts(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+CALL roaring64_rollup_drop('audit');
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'audited'::regclass;
+SELECT audit_facts(1);
+
+--
+-- A key that may be NULL from now on: the row is refused, not what waits
+--
+CREATE TABLE strict (k int NOT NULL, id int);
+CALL roaring64_rollup('strict', 'strict_sets', '{k}', 'id', '{"ids": true}', deferred => true);
+ALTER TABLE strict ALTER k DROP NOT NULL;
+\set VERBOSITY terse
+INSERT INTO strict VALUES (NULL, 1);
+\set VERBOSITY default
+INSERT INTO strict VALUES (2, 2);
+CALL roaring64_rollup_detach('strict_sets');
+SELECT * FROM strict_sets;
+
+-- names that cannot be
+CALL roaring64_rollup('strict', 'never', '{k,NULL}', 'id', '{"xmin": true}', dry_run => true);
+BEGIN;
+SET LOCAL TRANSACTION READ ONLY;
+CALL roaring64_rollup('strict', 'never', '{k}', 'id', '{"ids": true}', dry_run => true);
+ROLLBACK;
+
+--
 -- Facets
 --
 CREATE TABLE tags (tag text, lang text, docs roaring64, PRIMARY KEY (tag, lang));
@@ -384,4 +499,4 @@ SELECT * FROM roaring64_facets('tags', 'gone', '{1}');
 SELECT * FROM roaring64_facets('tags', 'docs', NULL);
 
 DROP SCHEMA modes CASCADE;
-DROP ROLE regress_rollup_owner;
+DROP ROLE regress_rollup_owner, regress_rollup_next;
