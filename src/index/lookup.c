@@ -524,7 +524,12 @@ next_row(ScanState *ss)
 	}
 	if (!found && !state->done)
 		found = read_to_row(state, slot);
-	return found ? slot : ExecClearTuple(slot);
+	if (found)
+		return slot;
+	/* else the lookups of all partitions would have their sets at once */
+	MemoryContextReset(state->context);
+	state->done = true;
+	return ExecClearTuple(slot);
 }
 
 /* Whether a row that was changed in the meantime still passes the test. */

@@ -30,6 +30,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
+#include "utils/fmgroids.h"
 
 #include "index/gin.h"
 #include "planner/planner.h"
@@ -123,8 +124,6 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id,
 							TYPALIGN_DOUBLE);
 	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 									 BTEqualStrategyNumber);
-	if (!OidIsValid(test->opno))
-		return NIL;
 	test->opfuncid = get_opcode(test->opno);
 	test->useOr = true;
 	test->args = list_make2(id, makeConst(INT8ARRAYOID, -1, InvalidOid, -1,
@@ -153,8 +152,6 @@ within_span(SupportRequestIndexCondition *request, Node *id,
 	Oid			le = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 										 BTLessEqualStrategyNumber);
 
-	if (!OidIsValid(ge) || !OidIsValid(le))
-		return NIL;
 	return list_make2(make_opclause(ge, BOOLOID, false, (Expr *) id,
 									make_bound(known, known->lo), InvalidOid,
 									InvalidOid),
@@ -177,13 +174,13 @@ roaring64_lookup_argument(Oid function)
 		called == roaring64_element_contained ? 1 : -1;
 }
 
-/* Whether an expression is the same for all rows of the index's table. */
-static bool
-is_same_for_all(SupportRequestIndexCondition *request, Node *node)
+/* Whether a column of a btree or BRIN has bigints in their usual order. */
+bool
+roaring64_is_column_of_ids(const IndexOptInfo *index, int column)
 {
-	return !contain_volatile_functions(node) &&
-		!bms_is_member(request->index->rel->relid,
-					   pull_varnos(request->root, node));
+	return index->opcintype[column] == INT8OID &&
+		get_opcode(get_opfamily_member(index->opfamily[column], INT8OID,
+									   INT8OID, BTLessStrategyNumber)) == F_INT8LT;
 }
 
 /* The condition for "id <@ set" and an index on id: see docs/indexes.md. */
@@ -248,11 +245,14 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 	List	   *args = roaring64_call(request->node, &function);
 	int			argno = roaring64_lookup_argument(request->funcid);
 
+	/* the other argument has to be the same for all rows */
 	if (list_length(args) != 2 ||
-		!is_same_for_all(request, list_nth(args, 1 - request->indexarg)))
+		contain_volatile_functions(list_nth(args, 1 - request->indexarg)) ||
+		bms_is_member(request->index->rel->relid,
+					  pull_varnos(request->root, list_nth(args, 1 - request->indexarg))))
 		return NIL;
 	if (argno >= 0 && request->indexarg == 1 - argno &&
-		request->index->opcintype[request->indexcol] == INT8OID)
+		roaring64_is_column_of_ids(request->index, request->indexcol))
 		return lookup_condition(request, list_nth(args, 1 - argno),
 								list_nth(args, argno));
 	return IsA(request->node, FuncExpr) ?

@@ -19,7 +19,6 @@
 
 #include <math.h>
 
-#include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
@@ -39,19 +38,6 @@
 static set_rel_pathlist_hook_type previous_hook;
 
 static bool enable_lookup = true;	/* setting */
-
-/*
- * Whether a function has our support function, as a copy of one of ours, made
- * by CREATE FUNCTION, has not.
- */
-static bool
-is_supported(Oid function)
-{
-	Oid			support = get_func_support(function);
-
-	return OidIsValid(support) &&
-		roaring64_c_function(support) == roaring64_test_support;
-}
 
 /*
  * Whether a clause looks the first column of an index up in a set that stays
@@ -75,10 +61,11 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 	if (argno < 0)
 		return false;
 	looked_up = list_nth(args, argno);
+	/* copies of our functions have no support function */
 	if (clause->pseudoconstant ||
 		!restriction_is_securely_promotable(clause, index->rel) ||
 		!roaring64_is_type(getBaseType(exprType(looked_up))) ||
-		!is_supported(function) ||
+		roaring64_c_function(get_func_support(function)) != roaring64_test_support ||
 		roaring64_lookup_argument(function) != argno ||
 		contain_volatile_functions(looked_up) ||
 		bms_is_member(index->rel->relid, pull_varnos(root, looked_up)))
@@ -187,6 +174,8 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 		cost->index.pages * random_page_cost +
 		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
 	double		n;
+	int64		lo = 0;
+	int64		hi = 0;
 	r64_set		known;
 
 	cost->is_known = roaring64_constant_set(root, set, &known);
@@ -195,6 +184,10 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 	n = cost->is_known ? roaring64_count_runs(&known) :
 		roaring64_expected_cardinality(root, set);
 	rows = rows_per_id(root, id, tuples, cost->is_known ? &known : NULL, &n);
+	/* nor are there more than the column has values between its elements */
+	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
+		n = Min(n, 1 + cost->selectivity * tuples / rows *
+				roaring64_width(lo, hi) / r64_cardinality(&known));
 	if (n < 0)
 	{
 		n = ROARING64_DEFAULT_CARDINALITY;
@@ -393,15 +386,13 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	}
 }
 
-/* Whether an index has bigints in their usual order as its first column. */
+/* Whether an index is a btree that can be used, and ids are its first column. */
 static bool
 is_index_of_ids(IndexOptInfo *index)
 {
 	return index->relam == BTREE_AM_OID && !index->hypothetical &&
 		(index->indpred == NIL || index->predOK) &&
-		index->opcintype[0] == INT8OID &&
-		get_opcode(get_opfamily_member(index->opfamily[0], INT8OID, INT8OID,
-									   BTLessStrategyNumber)) == F_INT8LT;
+		roaring64_is_column_of_ids(index, 0);
 }
 
 /* Offers lookups for all clauses of a list by all indexes of a table. */

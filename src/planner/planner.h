@@ -57,6 +57,7 @@ extern List *roaring64_call(Node *node, Oid *function);
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
 extern int	roaring64_lookup_argument(Oid function);
 extern bool roaring64_suits_btree(Node *set);
+extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
 
 /* lookuppath.c */
 extern void roaring64_offer_lookups(void);

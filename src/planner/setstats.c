@@ -238,9 +238,11 @@ tally_rest(const SetStats *stats, const Probe *probe,
 			width--;
 		}
 		outside -= count;
-		/* a range has integers that are in no set, a set hardly */
+		/* a range has integers that are in no set; a set, if it has too many */
 		if (is_range)
 			count *= Min(distinct / Max(width, 1), 1);
+		else if (count > distinct && r64_prev(probe->set, hi, &hi))
+			count = distinct * roaring64_width(element, hi) / Max(width, 1);
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
 	/* what came after ANALYZE, not more than a bin of it, or is in no set */

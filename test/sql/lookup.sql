@@ -419,5 +419,35 @@ ANALYZE b;
 UPDATE b SET id = id % 5000 + 5000, member = member - 1000 WHERE id <@ (int8range(0, 4000)::roaring64 - 7 | int8range(5000, 9000));
 RESET enable_seqscan;
 SELECT count(*), count(*) FILTER (WHERE member < 0), min(member) >= -1000 AS once, count(*) FILTER (WHERE id < 4000) FROM b;
-DROP TABLE a, b, things, shapes;
-DROP FUNCTION differing, turns, looked_up;
+-- a lookup that has ended keeps no set, though those of other partitions go on
+CREATE TABLE p (id bigint) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES WITH (MODULUS 8, REMAINDER %1$s)', i) FROM generate_series(0, 7) i \gexec
+INSERT INTO p SELECT generate_series(1, 8000);
+CREATE INDEX ON p (id);
+ANALYZE p;
+CREATE TABLE large AS SELECT roaring64_agg(7 * i) AS s FROM generate_series(1, 1000000) i;
+SET max_parallel_workers_per_gather = 0;
+SET enable_seqscan = off;
+SELECT looked_up('SELECT * FROM p WHERE id <@ (SELECT s FROM large)');
+SELECT count(*), (SELECT count(*) || ' with ' || CASE WHEN sum(used_bytes) < 100000 THEN 'little' ELSE sum(used_bytes)::text END
+	FROM pg_backend_memory_contexts WHERE name = 'roaring64 lookup') AS contexts
+FROM p WHERE id <@ (SELECT s FROM large);
+RESET max_parallel_workers_per_gather;
+
+-- an index in an order of its own, whose equality may be another one too
+CREATE FUNCTION compare_down(bigint, bigint) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT btint8cmp($2, $1)';
+CREATE OPERATOR CLASS down_ops FOR TYPE bigint USING btree AS
+	OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <, FUNCTION 1 compare_down(bigint, bigint);
+CREATE TABLE down AS SELECT i::bigint AS id, -i::bigint AS other FROM generate_series(1, 10000) i;
+CREATE INDEX ON down (id down_ops);
+CREATE INDEX ON down (other, id down_ops);
+ANALYZE down;
+SELECT count(*) FROM down WHERE id <@ int8range(100, 200)::roaring64;
+SELECT count(*) FROM down WHERE id <@ '{1,3,70}';
+SELECT count(*) FROM down WHERE id <@ (SELECT s FROM large);
+SELECT count(*) FROM down WHERE other < 0 AND id <@ int8range(100, 200)::roaring64;
+DROP OPERATOR FAMILY down_ops USING btree CASCADE;
+RESET enable_seqscan;
+
+DROP TABLE a, b, p, large, down, things, shapes;
+DROP FUNCTION differing, turns, looked_up, compare_down;
