@@ -166,6 +166,8 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 			next = *end + 1;
 			k++;
 		}
+		if (*end >= limit)
+			return true;
 		if (k == b.n)
 		{
 			if (++i == s->index->n)

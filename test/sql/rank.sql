@@ -139,11 +139,19 @@ FROM shapes;
 
 -- Every range between ids that lie in several containers at both ends of bigint
 -- and around zero: in the stored order the most negative id follows the largest.
-WITH ids AS (
+CREATE TEMPORARY VIEW ids AS
 	SELECT i FROM unnest('{-9223372036854775808,-9223372036854775807,-9223372036854710272,-9223372036854644735,
 		-9223372032559808512,-4294967297,-4294967296,-131073,-65536,-1,0,65535,65536,131072,4294967295,4294967296,
-		9223372032559808511,9223372036854644736,9223372036854710271,9223372036854775806,9223372036854775807}'::bigint[]) AS i)
+		9223372032559808511,9223372036854644736,9223372036854710271,9223372036854775806,9223372036854775807}'::bigint[]) AS i;
 SELECT count(*) AS ranges,
 	count(*) FILTER (WHERE roaring64_cardinality(s, int8range(lo.i, nullif(hi.i, 9223372036854775807) + 1)) <>
 					 (SELECT count(*) FROM ids WHERE i BETWEEN lo.i AND hi.i)) AS wrong
 FROM ids AS lo JOIN ids AS hi ON lo.i <= hi.i, (SELECT roaring64_agg(i) AS s FROM ids) AS whole;
+-- and the same as runs of a set that has both ends
+SELECT count(*) AS runs,
+	count(*) FILTER (WHERE NOT s @> r OR NOT r <@ s) AS lacking,
+	count(*) FILTER (WHERE roaring64_next_absent(s, lo) IS DISTINCT FROM CASE WHEN hi < 9223372036854775806 THEN hi + 1 END) AS wrong_absent,
+	count(*) FILTER (WHERE (s::int8multirange)::roaring64 <> s) AS wrong_ranges
+FROM (SELECT lo.i AS lo, hi.i AS hi, int8range(lo.i, nullif(hi.i, 9223372036854775807) + 1) AS r FROM ids AS lo JOIN ids AS hi ON lo.i <= hi.i
+	  WHERE hi.i::numeric - lo.i < 9000000000) AS t,
+	LATERAL (SELECT r::roaring64 | '{-9223372036854775808,9223372036854775807}' AS s) AS u;

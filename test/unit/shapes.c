@@ -240,7 +240,7 @@ extreme(void)
 		0, 1, 65535, 65536, 65537, 131071,
 		INT64_C(4294967295), INT64_C(4294967296), INT64_C(4294967297),
 		INT64_C(281474976710656), INT64_MAX, INT64_MAX - 1,
-		INT64_MAX - 65535, INT64_MAX - 65536, INT64_MIN, INT64_MIN + 1,
+		INT64_MAX - 65535, INT64_MAX - 65536, INT64_MAX - 70000, INT64_MIN, INT64_MIN + 1,
 		INT64_MIN + 65535, INT64_MIN + 65536, -1, -2, -65536, -65537,
 		INT64_C(-4294967296), INT64_C(-4294967297), INT64_C(-4294967295)
 	};
@@ -379,7 +379,8 @@ shape_set(const universe *u, shape_size size)
 		case 2:
 			unit_note(" extremes");
 			for (n = unit_between(1, 12); n > 0; n--)
-				add_span(&list, extreme(), unit_skewed(4));
+				add_span(&list, extreme(),
+						 unit_one_in(4) ? unit_skewed(200000) : unit_skewed(4));
 			break;
 		case 3:
 			unit_note(" snowflakes");
@@ -406,6 +407,12 @@ shape_set(const universe *u, shape_size size)
 		case 8:
 			unit_note(" sparse");
 			add_sparse(&list, u, 1 + unit_skewed(many));
+			break;
+		case 9:
+			unit_note(" both ends");
+			add_span(&list, INT64_MIN, unit_skewed(200000));
+			add_span(&list, INT64_MAX - (int64_t) unit_below(300000),
+					 unit_one_in(2) ? UINT64_MAX : unit_skewed(300000));
 			break;
 		default:
 			unit_note(" containers");
