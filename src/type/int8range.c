@@ -77,6 +77,19 @@ roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 					 lo, hi);
 }
 
+/* Reports an unbounded range whose integers are to become elements. */
+static void
+check_filled(int64 lo, int64 hi)
+{
+	if (lo <= hi && (uint64) hi - (uint64) lo > MAX_FILLED &&
+		(lo == PG_INT64_MIN || hi == PG_INT64_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("range is too large for a roaring64 value"),
+				 errdetail("The range has no %s bound.",
+						   hi == PG_INT64_MAX ? "upper" : "lower")));
+}
+
 /*
  * The same of a range whose integers all become elements.  Reports an
  * unbounded range that is too large.
@@ -85,14 +98,8 @@ void
 roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
 						int64 *lo, int64 *hi)
 {
-	if (roaring64_range_bounds(fcinfo, argno, lo, hi) &&
-		(uint64) *hi - (uint64) *lo > MAX_FILLED &&
-		(*lo == PG_INT64_MIN || *hi == PG_INT64_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("range is too large for a roaring64 value"),
-				 errdetail("The range has no %s bound.",
-						   *hi == PG_INT64_MAX ? "upper" : "lower")));
+	(void) roaring64_range_bounds(fcinfo, argno, lo, hi);
+	check_filled(*lo, *hi);
 }
 
 /* The same of an int8range that is not an argument. */
@@ -163,6 +170,7 @@ roaring64_from_multirange(PG_FUNCTION_ARGS)
 		int64		hi;
 
 		bounds_of(typcache, parts[i], &lo, &hi);
+		check_filled(lo, hi);
 		ranges[i].lo = lo;
 		ranges[i].hi = hi;
 	}

@@ -159,4 +159,6 @@ ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLAT
 -- a range without a bound that cannot be meant
 SELECT int8range(1, NULL)::roaring64;
 SELECT '{1}'::roaring64 | int8range(NULL, 5);
+SELECT '{[7,7],[9,)}'::int8multirange::roaring64;
+SELECT roaring64_agg(int8range(1, NULL));
 SELECT int8range(9223372036854775800, NULL)::roaring64 & int8range(NULL, 9223372036854775803) AS fits;
