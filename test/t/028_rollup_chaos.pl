@@ -224,8 +224,8 @@ while (time < $end)
 		$count{$how} += $n;
 		if ($n)
 		{
-			# pgbench has ended
-			start_program("fold$_", 'pgbench', '-n', '-c', '1', '-T', '3600', '-f', "$dir/fold$_.sql") for 'kept', 'later';
+			# the client has ended; another takes its place
+			start_program("fold$_", 'pgbench', '-n', '-c', '1', '-T', '3600', '-f', "$dir/fold$_.sql") for ('kept', 'later')[ rand 2 ];
 		}
 	}
 	else
