@@ -469,7 +469,7 @@ AS $$
 DECLARE
 	most CONSTANT bigint := 500000;
 	room bigint := most;
-	o record;
+	o pg_catalog.record;
 	phase pg_catalog.text;
 	source pg_catalog.text;
 	keys pg_catalog.text;

@@ -87,7 +87,8 @@ BEGIN
 		WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype
 			AND castsource = CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END
 			AND casttarget = CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
-			AND castsource <> casttarget AND castmethod = 'f' AND castcontext <> 'i') THEN
+			AND castsource <> casttarget AND castmethod = 'f'
+			AND NOT (castsource = ANY ('{int2,int4,int8}'::regtype[]) AND casttarget = ANY ('{int2,int4,int8,numeric}'::regtype[]))) THEN
 		RAISE 'dictionary "%" takes %[], not %', dict, key.type, pg_typeof(keys) USING
 			ERRCODE = 'datatype_mismatch',
 			HINT = 'Cast the keys, if that loses nothing.';

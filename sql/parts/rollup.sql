@@ -147,8 +147,7 @@ $$;
 COMMENT ON PROCEDURE roaring64_rollup(regclass, name, name[], name, json, name, text, boolean, text, integer, boolean, text) IS
 'makes a table of sets that follows a table of rows, or goes on with it';
 
--- The state of a rollup, which the caller must own, and how many blocks are
--- pending, or NULL if it is not deferred.
+-- The state of a rollup, which the caller must own, and its pending blocks, or NULL.
 CREATE FUNCTION _roaring64_rollup_pending(target regclass, OUT state text, OUT blocks bigint)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -286,8 +285,7 @@ BEGIN
 			 FROM pg_proc
 			 WHERE pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place)
 				 AND (proname = @extschema@._roaring64_rollup_name(target, '_follow') AND pronargs = 0
-					  OR proname = @extschema@._roaring64_rollup_name(target, '_facts') AND EXISTS (
-						  SELECT FROM pg_type WHERE oid = proargtypes[0] AND typrelid = ANY (members))));
+					  OR proname = @extschema@._roaring64_rollup_name(target, '_facts') AND proargnames[1] = 'source_row'));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP %s %s;', CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END,
 											   oid::regclass), '' ORDER BY array_position(objects, oid::regclass)), '')
 			 FROM pg_class WHERE oid = ANY (objects));

@@ -28,9 +28,8 @@
 -- about the key are committed, or are written later and see what was done here.
 -- Then, with a new snapshot, target := target | (parts - notes).
 --
--- At the end, the function of the triggers is replaced by one without notes,
--- which carries only what a statement changes.  From then on, others can write
--- to the sets directly.
+-- At the end, the triggers get a function without notes, which carries only what
+-- a statement changes.  From then on, others can write to the sets directly.
 --
 -- A crash or an error takes back a step; the next call goes on from the state.
 --
@@ -223,11 +222,14 @@ AS %L$create$,
 		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
 -- made by roaring64_rollup; see docs/rollups.md
 #variable_conflict use_column
-DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change record; roaring64_found record;
+DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change pg_catalog.record; roaring64_found pg_catalog.record;
 BEGIN
 	IF TG_NARGS OPERATOR(pg_catalog.>) 0 THEN
-		IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root(TG_RELID)
-					   AND tgname OPERATOR(pg_catalog.=) TG_NAME AND tgnargs OPERATOR(pg_catalog.=) 0) THEN
+		IF NOT EXISTS (
+			SELECT FROM pg_catalog.pg_partition_ancestors(TG_RELID) AS a (relid), pg_catalog.pg_trigger AS t, pg_catalog.pg_trigger AS own
+			WHERE own.tgrelid OPERATOR(pg_catalog.=) TG_RELID AND own.tgname OPERATOR(pg_catalog.=) TG_NAME
+				AND t.tgrelid OPERATOR(pg_catalog.=) a.relid AND t.tgfoid OPERATOR(pg_catalog.=) own.tgfoid
+				AND t.tgnargs OPERATOR(pg_catalog.=) 0) THEN
 			RETURN NULL;		-- it was detached
 		ELSIF TG_ARGV[0] OPERATOR(pg_catalog.=) 'refuse' THEN
 			RAISE object_not_in_prerequisite_state USING
@@ -252,6 +254,7 @@ RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	given text := current_setting('lock_timeout');
 	bound numeric := (SELECT coalesce(nullif(max(setting) FILTER (WHERE name = 'lock_timeout'), '0')::numeric,
 									  least(500, max(setting) FILTER (WHERE name = 'deadlock_timeout')::numeric / 2))
 					  FROM pg_settings WHERE name IN ('lock_timeout', 'deadlock_timeout'));
@@ -263,12 +266,12 @@ BEGIN
 			epoch FROM clock_timestamp() - start)::numeric))::text, true);
 		EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', tab, mode);
 	END LOOP;
+	PERFORM set_config('lock_timeout', given, true);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_lock(regclass[], text) IS 'locks tables of a rollup within a bounded time';
 
--- Waits before a lock is tried again, longer each time.  The third time, and
--- then twice a minute, says who has it.
+-- Waits before a lock is tried again, longer each time; says at times who has it.
 CREATE FUNCTION _roaring64_rollup_wait(place regclass, target name, tries integer)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
@@ -294,14 +297,14 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_wait(regclass, name, integer) IS 'waits before a lock of a rollup is tried again';
 
--- Creates the triggers on the source and on partitions that lack them.  An
--- argument tells their function which is which: it does nothing for a partition
--- that was detached, and cannot read rows with the columns in another order.
+-- Creates the triggers where they lack or were for other columns.  An argument
+-- tells their function which are partitions, and which of these it cannot read.
 CREATE FUNCTION _roaring64_rollup_attach(source regclass, target name)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	follow regprocedure := @extschema@._roaring64_rollup_object(source, target, '_follow') || '()';
 	missing regclass[];
 	tab regclass;
 	deletes text;
@@ -310,10 +313,14 @@ BEGIN
 	INTO STRICT deletes;
 	missing := ARRAY(
 		SELECT relid FROM (SELECT source UNION SELECT relid FROM pg_partition_tree(source)) AS t (relid)
-		WHERE relid <> ALL (@extschema@._roaring64_rollup_members(source, target))
+		WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relid AND tgfoid = follow AND (tgnargs = 0) = (relid = source)
+						  AND (encode(tgargs, 'escape') ~ 'refuse') = (@extschema@._roaring64_rollup_columns(relid)
+							   <> @extschema@._roaring64_rollup_columns(source)))
 		ORDER BY relid <> source, relid);
 	PERFORM @extschema@._roaring64_rollup_lock(missing, 'SHARE ROW EXCLUSIVE');
 	FOREACH tab IN ARRAY missing LOOP
+		EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tab), ''), '')
+				 FROM pg_trigger WHERE tgrelid = tab AND tgfoid = follow);
 		EXECUTE (
 			SELECT string_agg(format('CREATE TRIGGER %I %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION %s(%s);',
 									 @extschema@._roaring64_rollup_name(target, suffix), event, tab, rows,
@@ -630,8 +637,7 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_merge(regclass, name) IS
 'step of a rollup: brings what was copied of some keys to the target';
 
--- Merges what is pending in some blocks into the target.  Another fold may be at
--- another range.  Both change sets in the order of the keys: no deadlock.
+-- Merges some blocks of what is pending.  Two folds take keys in order: no deadlock.
 CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint, blocks bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'

@@ -27,8 +27,7 @@ RETURN left(target::text,
 	|| suffix;
 COMMENT ON FUNCTION _roaring64_rollup_name(name, text) IS 'name of what belongs to a rollup';
 
--- The same, qualified with the schema of a relation, which is the source or
--- the target; they have one schema.
+-- The same, with the schema of the source or the target, which have one.
 CREATE FUNCTION _roaring64_rollup_object(place regclass, target name, suffix text)
 RETURNS text LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 10
 RETURN (SELECT format('%I.%I', n.nspname,
@@ -46,8 +45,7 @@ RETURN (SELECT string_agg(format(template, i, name, ext), separator ORDER BY i)
 		FROM unnest(names) WITH ORDINALITY AS n (name, i));
 COMMENT ON FUNCTION _roaring64_rollup_list(text, name[], text, text) IS 'list of expressions, one for each name';
 
--- That two rows have the same key.  The state has a template for each column,
--- and the columns of either side come from a template as above.
+-- That two rows have the same key; the state has a template for each column.
 CREATE FUNCTION _roaring64_rollup_match(matches text[], names name[], one text, other text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN (SELECT string_agg(format(m, format(one, i, name), format(other, i, name)),
@@ -55,8 +53,7 @@ RETURN (SELECT string_agg(format(m, format(one, i, name), format(other, i, name)
 		FROM unnest(matches, names) WITH ORDINALITY AS k (m, name, i));
 COMMENT ON FUNCTION _roaring64_rollup_match(text[], name[], text, text) IS 'condition that two rows have the same key';
 
--- What an index's condition is, as text that does not depend on a setting, and
--- the columns that it uses.
+-- An index's condition, as text that depends on no setting, and its columns.
 CREATE FUNCTION _roaring64_rollup_deparse(probe oid, id_column name, OUT expression text, OUT columns name[])
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'

@@ -9,15 +9,12 @@
  * For "id <@ set" and an index on id there is another one, or a path of our own
  * (lookuppath.c), but not both:
  *
- *	- id = ANY ('{...}') for a btree and a known set of few elements.  To 16 an
- *	  array for a later column returns rows out of the index's order.  The
- *	  server is aware of that only if the query itself has the array, so there
- *	  it is not offered;
- *
+ *	- id = ANY ('{...}') for a btree and a known set of few elements; not for a
+ *	  later column to 16, where the server does not see that the rows come out
+ *	  of the index's order, unless the query itself has the array;
  *	- id >= smallest AND id <= largest for a known set that is a long run, for
  *	  any known set and a later column of a btree, and for BRIN.  The rows are
  *	  tested again unless the set is a run;
- *
  *	- a lookup for all others and the first column of a btree.
  *
  * src/planner/indexcond.c
@@ -178,9 +175,13 @@ roaring64_lookup_argument(Oid function)
 bool
 roaring64_is_column_of_ids(const IndexOptInfo *index, int column)
 {
-	return index->opcintype[column] == INT8OID &&
-		get_opcode(get_opfamily_member(index->opfamily[column], INT8OID,
-									   INT8OID, BTLessStrategyNumber)) == F_INT8LT;
+	static const Oid functions[] = {F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8GE};
+
+	for (int i = 0; i < lengthof(functions); i++)
+		if (get_opcode(get_opfamily_member(index->opfamily[column], INT8OID,
+										   INT8OID, i + 1)) != functions[i])
+			return false;
+	return index->opcintype[column] == INT8OID;
 }
 
 /* The condition for "id <@ set" and an index on id: see docs/indexes.md. */

@@ -415,6 +415,18 @@ DELETE FROM tree_2;
 TRUNCATE tree_9;
 DELETE FROM tree;
 SELECT ids @> '{50,51}' AS before, ids && '{60,61,62}' AS after FROM leaves_now WHERE k = 1;
+-- with its columns in another order when it comes back
+ALTER TABLE tree_9 DROP COLUMN k, ADD COLUMN k int NOT NULL;
+ALTER TABLE tree ATTACH PARTITION tree_9 FOR VALUES IN (1);
+CALL roaring64_rollup('tree', 'leaves');
+INSERT INTO tree_9 (k, id, day) VALUES (7, 70, 1);
+-- a part of a larger one
+CREATE TABLE forest (LIKE tree) PARTITION BY LIST (day);
+ALTER TABLE forest ATTACH PARTITION tree FOR VALUES IN (1, 4);
+INSERT INTO forest VALUES (8, 80, 4);
+INSERT INTO tree VALUES (8, 81, 4);
+INSERT INTO tree_1 VALUES (8, 82, 4);
+SELECT ids FROM leaves_now WHERE k IN (7, 8);
 
 --
 -- Another owner of the source: writers are told, and the rollup can be dropped
@@ -441,9 +453,16 @@ CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL
 CREATE TRIGGER audit_delete AFTER DELETE ON audited EXECUTE FUNCTION nothing();
 CALL roaring64_rollup('audited', 'audit', '{k}', 'id', '{"ids": true}', deletes => 'keep');
 CREATE FUNCTION audit_facts(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+DROP TRIGGER audit_insert ON audited;
+DROP TRIGGER audit_update ON audited;
 CALL roaring64_rollup_drop('audit');
 SELECT tgname FROM pg_trigger WHERE tgrelid = 'audited'::regclass;
 SELECT audit_facts(1);
+SELECT oid::regprocedure FROM pg_proc WHERE proname IN ('audit_facts', 'audit_follow');
+BEGIN;
+CALL roaring64_rollup_drop('in_post');
+SHOW lock_timeout;
+COMMIT;
 
 --
 -- A key that may be NULL from now on: the row is refused, not what waits

@@ -247,8 +247,9 @@ $node->safe_psql('base', q{
 				NULL;
 			END;
 		END LOOP;
-		FOR p IN SELECT typname, format_type(oid, NULL) AS type FROM pg_type
-			WHERE typnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND typtype IN ('b', 'r', 'm') AND typelem = 0
+		-- pseudotypes too, such as record
+		FOR p IN SELECT typname, CASE typtype WHEN 'p' THEN 'integer' ELSE format_type(oid, NULL) END AS type FROM pg_type
+			WHERE typnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND typtype IN ('b', 'r', 'm', 'p') AND typelem = 0
 		LOOP
 			BEGIN
 				EXECUTE format('CREATE DOMAIN evil.%I AS %s CHECK (evil.refuse(%L))', p.typname, p.type, 'type ' || p.typname);
@@ -317,7 +318,7 @@ my @calls = (
 	  CREATE POLICY all_rows ON app.c_claims USING (true);
 	  SELECT ext.roaring64_dedup_claim('app.c', 'k', 80), ext.roaring64_dedup_seen('app.c', 'k', 80)},
 	q{CREATE TABLE app.mail (queue pg_catalog.text, id bigint);
-	  CREATE FUNCTION app.once_too() RETURNS trigger LANGUAGE plpgsql AS $$
+	  CREATE FUNCTION app.once_too() RETURNS pg_catalog.trigger LANGUAGE plpgsql AS $$
 	  BEGIN IF ext.roaring64_dedup_claim('app.c', NEW.queue, NEW.id) THEN RETURN NEW; END IF; RETURN NULL; END $$;
 	  CREATE TRIGGER once BEFORE INSERT ON app.mail FOR EACH ROW EXECUTE FUNCTION app.once_too();
 	  INSERT INTO app.mail VALUES ('x', 1), ('x', 2), ('x', 1)},
