@@ -225,12 +225,9 @@ AS %L$create$,
 DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change pg_catalog.record; roaring64_found pg_catalog.record;
 BEGIN
 	IF TG_NARGS OPERATOR(pg_catalog.>) 0 THEN
-		IF NOT EXISTS (
-			SELECT FROM pg_catalog.pg_partition_ancestors(TG_RELID) AS a (relid), pg_catalog.pg_trigger AS t, pg_catalog.pg_trigger AS own
-			WHERE own.tgrelid OPERATOR(pg_catalog.=) TG_RELID AND own.tgname OPERATOR(pg_catalog.=) TG_NAME
-				AND t.tgrelid OPERATOR(pg_catalog.=) a.relid AND t.tgfoid OPERATOR(pg_catalog.=) own.tgfoid
-				AND t.tgnargs OPERATOR(pg_catalog.=) 0) THEN
-			RETURN NULL;		-- it was detached
+		-- it was detached; a query would see the catalogs of the transaction's snapshot
+		IF coalesce(pg_catalog.pg_partition_root(TG_RELID)::pg_catalog.oid OPERATOR(pg_catalog.=) TG_RELID, true) THEN
+			RETURN NULL;
 		ELSIF TG_ARGV[0] OPERATOR(pg_catalog.=) 'refuse' THEN
 			RAISE object_not_in_prerequisite_state USING
 				MESSAGE = pg_catalog.format('cannot write to the partition %%I.%%I by its name', TG_TABLE_SCHEMA, TG_TABLE_NAME),

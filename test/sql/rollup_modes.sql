@@ -407,14 +407,13 @@ INSERT INTO tree_2a VALUES (1, 50, 2, '1');
 INSERT INTO tree_9 VALUES (1, 51, 1, '1');
 ALTER TABLE tree DETACH PARTITION tree_2;
 ALTER TABLE tree DETACH PARTITION tree_9;
-INSERT INTO tree_2a VALUES (1, 60, 2, '1');
 INSERT INTO tree_2 VALUES (1, 61, 2, '1');
 INSERT INTO tree_9 VALUES (1, 62, 1, '1');
 UPDATE tree_2 SET k = 5;
 DELETE FROM tree_2;
 TRUNCATE tree_9;
 DELETE FROM tree;
-SELECT ids @> '{50,51}' AS before, ids && '{60,61,62}' AS after FROM leaves_now WHERE k = 1;
+SELECT ids @> '{50,51}' AS before, ids && '{61,62}' AS after FROM leaves_now WHERE k = 1;
 -- with its columns in another order when it comes back
 ALTER TABLE tree_9 DROP COLUMN k, ADD COLUMN k int NOT NULL;
 ALTER TABLE tree ATTACH PARTITION tree_9 FOR VALUES IN (1);
