@@ -61,7 +61,7 @@
 		__typeof__(lo) half_ = (n_ + 1) / 2; \
 		__typeof__(lo) at = (lo) + half_ - 1; \
 		\
-		(lo) += half_ * ((condition) ? 1 : 0); \
+		(lo) += half_ & ((__typeof__(lo)) 0 - (condition)); \
 		n_ -= half_; \
 	}
 

@@ -438,9 +438,8 @@ can_apply(const merge *m, const r64_container *own, const r64_container *c)
 	uint32_t	sum = own->card + c->card;
 
 	if (own->type != R64_BITSET)
-		return has_run_of(m->op, own, c) ||
-			(m->op->code == R64_OR &&
-			 r64_in_common(m->w.env, own, c) == c->card);
+		return m->op->code == R64_OR &&
+			r64_container_is_subset(m->w.env, c, own);
 	if (m->op->code == R64_AND)
 		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
 	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)

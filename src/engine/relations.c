@@ -179,6 +179,42 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		count_common(env, b, a);
 }
 
+/* Whether all values of an array or run container are in another one's runs. */
+static bool
+is_in_runs(const r64_container *a, const r64_container *b)
+{
+	uint32_t	n = a->type == R64_RUN ? a->nruns : a->card;
+	int32_t		found = r64_find_run(b->data, b->nruns, r64_container_min(a));
+	uint32_t	j = (uint32_t) found;
+
+	if (found < 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	first = a->type == R64_RUN ? r64_run_start(a->data, i) :
+			r64_load16(a->data + 2 * (size_t) i);
+		uint32_t	last = a->type == R64_RUN ? r64_run_last(a->data, i) : first;
+
+		while (j < b->nruns && r64_run_last(b->data, j) < last)
+			j++;
+		if (j == b->nruns || r64_run_start(b->data, j) > first)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a container has all values of another one, a. */
+bool
+r64_container_is_subset(const r64_env *env, const r64_container *a,
+						const r64_container *b)
+{
+	if (a->card > b->card)
+		return false;
+	if (a->type != R64_BITSET && b->type == R64_RUN)
+		return is_in_runs(a, b);
+	return r64_in_common(env, a, b) == a->card;
+}
+
 /* Walks the pairs of containers of the same high half and key of two sets. */
 typedef struct common_walk
 {
@@ -285,7 +321,7 @@ bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
 			return false;
 		r64_container_at(env, a, i, &x);
 		r64_container_at(env, b, j, &y);
-		if (x.card > y.card || r64_in_common(env, &x, &y) != x.card)
+		if (!r64_container_is_subset(env, &x, &y))
 			return false;
 		r64_poll_every(env, i, 255);
 	}

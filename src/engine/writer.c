@@ -390,36 +390,32 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	}
 }
 
-/* Writes the runs of a bitset, nruns of them. */
+/*
+ * Writes the runs of a bitset, nruns of them.  A run is two places where bits
+ * change, and all of them are found by one kernel, without a branch for each.
+ */
 static void
 store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 {
-	uint32_t	i = 0;
-	uint64_t	word = words[0];
+	r64_words	changes;
+	r64_values	places;
+	uint64_t	before = 0;
 
-	while (nruns-- > 0)
+	for (uint32_t i = 0; i < R64_BITSET_WORDS; i++)
 	{
-		uint32_t	start;
-		uint32_t	end;
+		changes.w[i] = words[i] ^ (words[i] << 1 | before);
+		before = words[i] >> 63;
+	}
+	/* a run through the last value ends at 65536, which is 0 here */
+	places.v[r64_kernel.bitset_extract_setbits_uint16(changes.w, R64_BITSET_WORDS,
+													  places.v, 0)] = 0;
+	for (uint32_t i = 0; i < nruns; i++)
+	{
+		uint16_t	start = places.v[2 * i];
 
-		while (word == 0)
-			word = words[++i];
-		start = i * 64 + (uint32_t) __builtin_ctzll(word);
-
-		/* set the bits below, so that the first zero ends the run */
-		word |= word - 1;
-		while (word == ~UINT64_C(0) && i + 1 < R64_BITSET_WORDS)
-			word = words[++i];
-		if (word == ~UINT64_C(0))
-			end = R64_BITSET_WORDS * 64;
-		else
-		{
-			end = i * 64 + (uint32_t) __builtin_ctzll(~word);
-			word &= word + 1;
-		}
-		r64_store16(p, (uint16_t) start);
-		r64_store16(p + 2, (uint16_t) (end - 1 - start));
-		p += 4;
+		r64_store16(p + 4 * (size_t) i, start);
+		r64_store16(p + 4 * (size_t) i + 2,
+					(uint16_t) (places.v[2 * i + 1] - 1 - start));
 	}
 }
 
