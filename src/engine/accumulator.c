@@ -205,7 +205,7 @@ merge_sets(r64_accumulator *acc)
 
 	if (acc->sets_size > 0)
 		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
-										 acc->sets_size));
+										 acc->sets_size, false));
 	acc->sets_size = 0;
 }
 
@@ -341,6 +341,26 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 }
 
 /*
+ * Unites the flat set, which is counted again and again, with what cannot be
+ * added to it in place, and spreads it; false if it might get too large by that.
+ */
+static bool
+spread_flat(r64_accumulator *acc, const r64_set *s)
+{
+	r64_set		flat = flat_set(acc);
+	uint8_t    *list;
+
+	if (flat.size + s->size > acc->env->max_size / 4)
+		return false;
+	list = acc->env->alloc(acc->env->arg, r64_listed_size(s));
+	r64_list_set(list, s);
+	replace_flat(acc, r64_merge_list(R64_OR, &flat, list, r64_listed_size(s),
+									 true));
+	release(acc, list);
+	return true;
+}
+
+/*
  * Combines the flat set with another in place, if that meets only bitsets, or
  * nothing new.  Returns false if nothing has been done.
  *
@@ -353,9 +373,14 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 	r64_set		flat = flat_set(acc);
 
 	if (acc->flat.base == NULL ||
-		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked) ||
-		!r64_can_apply(op, &flat, s))
+		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked))
 		return false;
+	if (!r64_can_apply(op, &flat, s))
+	{
+		if (op != R64_OR || !acc->asked || !acc->counted || !spread_flat(acc, s))
+			return false;
+		flat = flat_set(acc);
+	}
 	forget_flat(acc);
 	r64_apply(op, &flat, s);
 	acc->changed_in_place = true;
@@ -464,12 +489,10 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 	if (acc->sets_size > 0 || acc->nranges > 0 ||
 		acc->nvalues > FEW_VALUES + acc->flat.size / FEW_SHARE ||
 		acc->nvalues - acc->settled > FEW_NEW)
-	{
 		merge_all(acc);
-		acc->asked = true;
-	}
 	else if (acc->nvalues > acc->settled)
 		settle_values(acc);
+	acc->asked = acc->counted = true;
 	if (acc->card == UNKNOWN)
 	{
 		r64_set		flat = flat_set(acc);
@@ -489,6 +512,7 @@ r64_accumulator_set(r64_accumulator *acc)
 	merge_all(acc);
 	tidy_flat(acc);
 	acc->asked = true;
+	acc->counted = false;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
 	release_sets(acc);

@@ -29,12 +29,7 @@ end_container(r64_builder *b)
 	if (!b->container_open)
 		return;
 	if (b->is_bitset)
-	{
-		bitset_container_t view = {.words = b->bitset.w};
-
-		r64_writer_bitset(&b->w, key, b->bitset.w, (uint32_t)
-						  r64_kernel.bitset_container_compute_cardinality(&view));
-	}
+		r64_writer_bitset(&b->w, key, b->bitset.w, 0);
 	else
 		r64_writer_runs(&b->w, key, b->runs, b->nruns);
 	b->container_open = false;
@@ -203,13 +198,11 @@ write_values(r64_writer *w, uint64_t *v, size_t n)
 	if (n > R64_ARRAY_MAX)
 	{
 		r64_words	bitset;
-		bitset_container_t view = {.words = bitset.w};
 
 		memset(bitset.w, 0, R64_BITSET_BYTES);
 		for (size_t i = 0; i < n; i++)
 			bitset.w[R64_LOW(v[i]) / 64] |= UINT64_C(1) << (v[i] % 64);
-		r64_writer_bitset(w, key, bitset.w, (uint32_t)
-						  r64_kernel.bitset_container_compute_cardinality(&view));
+		r64_writer_bitset(w, key, bitset.w, 0);
 		return;
 	}
 

@@ -49,6 +49,7 @@
 	K(run_bitset_container_intersection_cardinality) \
 	K(run_container_andnot) \
 	K(run_container_intersection) \
+	K(run_container_intersection_cardinality) \
 	K(run_container_union) \
 	K(run_container_xor)
 

@@ -30,6 +30,7 @@ typedef struct merge
 {
 	const r64_operation *op;
 	const uint8_t *list;
+	bool		spread;			/* see r64_merge_list */
 	r64_writer	w;
 } merge;
 
@@ -148,30 +149,41 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/* Whether one run has all of a container, so that a union adds nothing to it. */
-static inline bool
-has_run_of(const r64_operation *op, const r64_container *own,
-		   const r64_container *c)
+/*
+ * Whether c can be applied to own in place: if a union adds nothing, as when it
+ * has become large, or if a bitset keeps too many values for an array.  That is
+ * counted only where it is fast.  Fails if c is damaged.
+ */
+static bool
+can_apply(const merge *m, const r64_container *own, const r64_container *c)
 {
-	int32_t		i;
+	uint32_t	sum = own->card + c->card;
 
-	if (op->code != R64_OR || own->type != R64_RUN)
-		return false;
-	i = r64_find_run(own->data, own->nruns, r64_container_min(c));
-	return i >= 0 &&
-		r64_run_last(own->data, (uint32_t) i) >= r64_container_max(c);
+	if (own->type != R64_BITSET)
+		return m->op->code == R64_OR &&
+			r64_container_is_subset(m->w.env, c, own);
+	if (c->type == R64_RUN)
+		r64_check_runs(m->w.env, c);
+	if (m->op->code == R64_AND)
+		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
+	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
+		return true;
+	return c->type == R64_BITSET &&
+		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
 }
 
+/* Whether own stays as it is: runs that have all, or a bitset to be changed. */
 static bool
-has_run_of_items(const merge *m, const r64_container *own, const item *items,
-				 size_t n)
+stays(const merge *m, const r64_container *own, const item *items, size_t n)
 {
+	r64_container c;
+
+	if (m->op->code != R64_OR || (own->type != R64_RUN && !m->spread))
+		return false;
 	for (size_t i = 0; i < n; i++)
 	{
-		r64_container c;
-
 		open_item(m, &items[i], &c);
-		if (!has_run_of(m->op, own, &c))
+		if (!can_apply(m, own, &c))
 			return false;
 	}
 	return true;
@@ -227,9 +239,20 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	uint16_t	values[FEW_VALUES];
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
+	r64_container wide;
 	r64_container c;
 
-	if (own != NULL && has_run_of_items(m, own, items, n))
+	/* runs that take more than a quarter of a bitset's bytes become one */
+	if (m->spread && own != NULL && own->type == R64_RUN &&
+		own->nruns > R64_RUNS_MAX / 4 && own->card > R64_ARRAY_MAX)
+	{
+		(void) r64_copy_as_bitset(m->w.env, own, &words);
+		wide = *own;
+		wide.type = R64_BITSET;
+		wide.data = (const uint8_t *) words.w;
+		own = &wide;
+	}
+	if (own != NULL && stays(m, own, items, n))
 	{
 		r64_writer_container(&m->w, own);
 		return;
@@ -354,27 +377,30 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
  * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
  * order does not matter.  The list is size bytes: sets that r64_list_set has
  * put there one after the other.
+ *
+ * With spread, for one set and a union, what can be applied to s in place is
+ * left to r64_apply, and long runs become bitsets, so that more can be.
  */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
-			   size_t size)
+			   size_t size, bool spread)
 {
 	const r64_env *env = s->env;
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.list = list};
+	merge		m = {.op = &op,.list = list,.spread = spread};
 	size_t		at = 0;
 	r64_set		first = listed_set(env, list, &at);
 	item	   *items;
 	size_t		n;
 	r64_buf		result;
 
-	if (at == size)
+	if (at == size && !spread)
 		return r64_combine(opcode, s, &first);
 	n = count_containers(env, list, size);
 	items = env->alloc(env->arg, (n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
-	r64_writer_init(&m.w, env, s->size + size);
+	r64_writer_init(&m.w, env, s->size + (spread ? size / 2 : size));
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;
@@ -428,27 +454,6 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 }
 
 /*
- * Whether apply_in_place can be called: if a union adds nothing, as when it has
- * become large, or if a bitset keeps too many values for an array.  That is
- * counted only where it is fast.
- */
-static bool
-can_apply(const merge *m, const r64_container *own, const r64_container *c)
-{
-	uint32_t	sum = own->card + c->card;
-
-	if (own->type != R64_BITSET)
-		return m->op->code == R64_OR &&
-			r64_container_is_subset(m->w.env, c, own);
-	if (m->op->code == R64_AND)
-		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
-	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
-		return true;
-	return c->type == R64_BITSET &&
-		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
-}
-
-/*
  * Applies all containers of b to containers of a in place, or only checks that
  * this can be done, and that they are sound.  For an intersection, all
  * containers of a have to meet one.
@@ -486,8 +491,6 @@ visit_containers(const merge *m, const r64_set *a, const r64_set *b, bool apply)
 							   &own, &c);
 			else if (!can_apply(m, &own, &c))
 				return false;
-			else if (c.type == R64_RUN)
-				r64_check_runs(b->env, &c);
 		}
 	}
 	return true;

@@ -180,8 +180,6 @@ r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 	return op == R64_AND ? r64_from_values(a->env, NULL, 0) : r64_copy(a->env, a);
 }
 
-#define lengthof(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Adds container values that lie in [lo, hi], moved by delta, to a builder. */
 static void
 add_shifted(r64_builder *out, const r64_container *c, uint64_t base,
@@ -214,7 +212,7 @@ add_shifted(r64_builder *out, const r64_container *c, uint64_t base,
 		return;
 	}
 	while ((n = r64_container_read(c, base, from, to, false, values,
-								   lengthof(values))) > 0)
+								   sizeof(values) / sizeof(values[0]))) > 0)
 	{
 		for (size_t i = 0; i < n; i++)
 			r64_builder_add(out, (uint64_t) values[i] + delta,

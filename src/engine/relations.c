@@ -78,37 +78,6 @@ in_kernel_order(const r64_container *a, const r64_container *b)
 	return rank[a->type] <= rank[b->type];
 }
 
-/*
- * Counts the values that two run containers share.  CRoaring's kernel
- * branches on how two runs lie to each other, which is hard to predict if
- * runs are short.  This has one branch, and then takes two thirds of the
- * time.
- */
-static uint32_t
-common_values(const run_container_t *a, const run_container_t *b)
-{
-	const rle16_t *x = a->runs;
-	const rle16_t *y = b->runs;
-	const rle16_t *x_end = x + a->n_runs;
-	const rle16_t *y_end = y + b->n_runs;
-	uint32_t	common = 0;
-
-	while (x < x_end && y < y_end)
-	{
-		int32_t		last_x = x->value + x->length;
-		int32_t		last_y = y->value + y->length;
-		int32_t		first = x->value > y->value ? x->value : y->value;
-		int32_t		both = (last_x < last_y ? last_x : last_y) - first + 1;
-
-		common += both > 0 ? (uint32_t) both : 0;
-		if (last_x < last_y)
-			x++;
-		else
-			y++;
-	}
-	return common;
-}
-
 /* Counts what two containers in kernel order share. */
 static uint32_t
 count_common(const r64_env *env, const r64_container *a,
@@ -126,7 +95,7 @@ count_common(const r64_env *env, const r64_container *a,
 		case TYPES(R64_ARRAY, R64_BITSET):
 			return (uint32_t) r64_kernel.array_bitset_container_intersection_cardinality(&p.array[0], &p.bitset[1]);
 		case TYPES(R64_RUN, R64_RUN):
-			return common_values(&p.run[0], &p.run[1]);
+			return (uint32_t) r64_kernel.run_container_intersection_cardinality(&p.run[0], &p.run[1]);
 		case TYPES(R64_RUN, R64_BITSET):
 			return (uint32_t) r64_kernel.run_bitset_container_intersection_cardinality(&p.run[0], &p.bitset[1]);
 		default:
@@ -135,9 +104,9 @@ count_common(const r64_env *env, const r64_container *a,
 }
 
 /*
- * Whether the values of a are so few that each is looked up in b: one, or few
- * beside an array along which CRoaring's kernel would go.  It compares eight at
- * once, and fewer than that one by one.
+ * Whether the values of a are so few that each is looked up in b: one, for which
+ * a kernel call would cost more, or few beside an array along which the kernel
+ * would go.  It compares eight at once, and fewer than that one by one.
  */
 static inline bool
 are_few(const r64_container *a, const r64_container *b)
@@ -167,10 +136,6 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		return b->card;
 	if (r64_container_is_full(b))
 		return a->card;
-	/* most containers of sparse ids; a kernel call would cost more */
-	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
-		a->card == 1 && b->card == 1)
-		return r64_load16(a->data) == r64_load16(b->data);
 	if (are_few(a, b))
 		return few_in_common(a, b);
 	if (are_few(b, a))
@@ -179,16 +144,12 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		count_common(env, b, a);
 }
 
-/* Whether all values of an array or run container are in another one's runs. */
+/* Whether all values of an array or run container are in b's runs from j on. */
 static bool
-is_in_runs(const r64_container *a, const r64_container *b)
+is_in_runs(const r64_container *a, const r64_container *b, uint32_t j)
 {
 	uint32_t	n = a->type == R64_RUN ? a->nruns : a->card;
-	int32_t		found = r64_find_run(b->data, b->nruns, r64_container_min(a));
-	uint32_t	j = (uint32_t) found;
 
-	if (found < 0)
-		return false;
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t	first = a->type == R64_RUN ? r64_run_start(a->data, i) :
@@ -203,15 +164,24 @@ is_in_runs(const r64_container *a, const r64_container *b)
 	return true;
 }
 
-/* Whether a container has all values of another one, a. */
+/* Whether every value of a is one of b. */
 bool
 r64_container_is_subset(const r64_env *env, const r64_container *a,
 						const r64_container *b)
 {
-	if (a->card > b->card)
+	uint32_t	first = r64_container_min(a);
+	uint32_t	run;
+
+	if (a->card > b->card || !r64_container_contains(b, first))
 		return false;
-	if (a->type != R64_BITSET && b->type == R64_RUN)
-		return is_in_runs(a, b);
+	if (b->type == R64_RUN)
+	{
+		run = (uint32_t) r64_find_run(b->data, b->nruns, first);
+		if (r64_run_last(b->data, run) >= r64_container_max(a))
+			return true;
+		if (a->type != R64_BITSET)
+			return is_in_runs(a, b, run);
+	}
 	return r64_in_common(env, a, b) == a->card;
 }
 

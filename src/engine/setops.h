@@ -59,7 +59,7 @@ extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 
 /* merge.c: many sets at once, from a list of them. */
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
-							  const uint8_t *list, size_t size);
+							  const uint8_t *list, size_t size, bool spread);
 
 extern bool r64_can_apply(r64_op op, const r64_set *a, const r64_set *b);
 extern void r64_apply(r64_op op, const r64_set *a, const r64_set *b);

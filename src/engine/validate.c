@@ -256,10 +256,9 @@ write_container(r64_writer *w, const r64_container *c)
 	{
 		/* a foreign run container can have more runs than ours */
 		r64_words	scratch;
-		bitset_container_t view = r64_view_as_bitset(w->env, c, &scratch);
 
-		r64_writer_bitset(w, c->key, view.words, (uint32_t)
-						  r64_kernel.bitset_container_compute_cardinality(&view));
+		r64_writer_bitset(w, c->key,
+						  r64_view_as_bitset(w->env, c, &scratch).words, 0);
 	}
 }
 

@@ -16,6 +16,12 @@
 #define FIRST_ROOM 256			/* containers staged without growing */
 #define MAX_WASTE 8192			/* bytes that are not worth giving back */
 
+/*
+ * Larger sets get room in steps, so that memory that a slightly smaller one has
+ * had can be used again: new memory costs more than the copy.
+ */
+#define ROOM_STEP 32768
+
 static void
 too_large(const r64_env *env)
 {
@@ -75,6 +81,8 @@ r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 	memset(w, 0, sizeof(*w));
 	w->env = env;
 	w->cap = expected + R64_HEADER_SIZE;
+	if (w->cap > ROOM_STEP)
+		w->cap = (w->cap | (ROOM_STEP - 1)) + 1;
 	if (w->cap > env->max_size + HEADER_SLACK)
 		w->cap = env->max_size + HEADER_SLACK;
 	w->base = env->alloc(env->arg, env->headroom + w->cap);
@@ -421,6 +429,7 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 
 /*
  * Appends a bitset as a container in its canonical form, unless it is empty.
+ * card is its cardinality, or 0 if that is to be counted.
  */
 void
 r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
@@ -433,16 +442,12 @@ r64_writer_bitset(r64_writer *w, uint16_t key, const uint64_t *words,
 	uint32_t	nruns;
 	uint8_t    *p;
 
+	/* write the bits that are set, whatever few the caller says */
 	if (card <= R64_ARRAY_MAX)
-	{
-		/* write the bits that are set, whatever card the caller gave */
 		card = (uint32_t)
 			r64_kernel.bitset_container_compute_cardinality(&view);
-		if (card > R64_ARRAY_MAX)
-			r64_corrupt(w->env, "wrong cardinality");
-		if (card == 0)
-			return;
-	}
+	if (card == 0)
+		return;
 	nruns = r64_bitset_runs(words);
 	if (r64_prefers_runs(card, nruns))
 	{
