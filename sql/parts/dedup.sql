@@ -85,7 +85,7 @@ BEGIN
 					   ' s.owned, s.chunk_bits, s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
 		INTO names, remember, keep, ascending, snowflake, owned, chunk_bits, clock, cutoff, found;
 	END IF;
-	IF found IS DISTINCT FROM 1 OR chunk_bits NOT BETWEEN 0 AND 63
+	IF found IS DISTINCT FROM 1 OR names IS NULL OR chunk_bits NOT BETWEEN 0 AND 63
 		OR num_nulls(VARIADIC names) + num_nulls(ascending, snowflake, owned, chunk_bits, clock, cutoff) > 0 THEN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a dedup set', $1),
@@ -347,10 +347,8 @@ BEGIN
 	INTO found USING $2, numbers, $3, claimed;
 	EXECUTE format('WITH given AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($3) AS id)'
 				   ' UPDATE %2$s SET members = members OPERATOR(@extschema@.-) ids FROM given'
-				   ' WHERE key = $1 AND chunk = ANY ($2) AND members OPERATOR(@extschema@.&&) ids', VARIADIC o.names)
-	USING $2, numbers, $3;
-	EXECUTE format('DELETE FROM %2$s WHERE key = $1 AND chunk = ANY ($2) AND @extschema@.roaring64_is_empty(members)', VARIADIC o.names)
-	USING $2, numbers;
+				   ' WHERE key = $1 AND chunk = ANY ($2) AND members OPERATOR(@extschema@.&&) ids', VARIADIC o.names) USING $2, numbers, $3;
+	EXECUTE format('DELETE FROM %2$s WHERE key = $1 AND chunk = ANY ($2) AND @extschema@.roaring64_is_empty(members)', VARIADIC o.names) USING $2, numbers;
 	RETURN found;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, bigint[]) IS
@@ -409,8 +407,10 @@ DECLARE
 	mark bigint;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names)
-	USING $2;
+	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names) USING $2;
+	IF o.remember IS NOT NULL THEN		-- the clock may have gone on while the row was waited for
+		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	END IF;
 
 	numbers := ARRAY(SELECT s.chunk FROM @extschema@.roaring64_split($3, o.chunk_bits) AS s);
 	EXECUTE format('SELECT $1 OPERATOR(@extschema@.-) coalesce(@extschema@.roaring64_or_agg(m), ''{}'') FROM ('

@@ -55,7 +55,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin\('([^']+)'$re$)
+	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin"?\('([^']+)'$re$)
 					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
 	need text;
 BEGIN

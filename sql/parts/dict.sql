@@ -79,16 +79,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	key record := @extschema@._roaring64_dict_keys(dict);
+	given regtype;
+	wanted regtype;
 	codes bigint[];
 BEGIN
-	-- a cast that loses something would give two keys one code
-	IF EXISTS (
-		SELECT FROM pg_cast, pg_type AS a, pg_type AS g, pg_type AS w
-		WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype
-			AND castsource = CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END
-			AND casttarget = CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
-			AND castsource <> casttarget AND castmethod = 'f'
-			AND NOT (castsource = ANY ('{int2,int4,int8}'::regtype[]) AND casttarget = ANY ('{int2,int4,int8,numeric}'::regtype[]))) THEN
+	-- a cast that loses something, or depends on settings, would give two keys one code
+	SELECT CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END, CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
+	INTO given, wanted FROM pg_type AS a, pg_type AS g, pg_type AS w
+	WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype;
+	IF given <> wanted
+		AND NOT (given = ANY ('{int2,int4,int8}'::regtype[]) AND wanted = ANY ('{int2,int4,int8,numeric}'::regtype[]))
+		AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = given AND casttarget = wanted AND castmethod = 'b') THEN
 		RAISE 'dictionary "%" takes %[], not %', dict, key.type, pg_typeof(keys) USING
 			ERRCODE = 'datatype_mismatch',
 			HINT = 'Cast the keys, if that loses nothing.';
@@ -114,7 +115,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	key record := @extschema@._roaring64_dict_keys(dict);
-	unknown bigint := cardinality(array_positions(keys, NULL));
+	unknown bigint := (SELECT count(*) FROM unnest(keys) AS k WHERE k IS NULL);
 	codes bigint[];
 BEGIN
 	FOR look IN 1 .. 3 LOOP

@@ -33,12 +33,27 @@ END $$;
 COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
 'the quoted name of a table to be created';
 
+-- Whether the caller may read a table, and trusts its owner.  A query of a table can
+-- execute what its owner has attached, if only to plan it: functions of policies, and
+-- of conditions of indexes.  Of those whom a superuser can act as, it trusts superusers.
+CREATE FUNCTION _roaring64_may_look(named regclass)
+RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT has_table_privilege(c.oid, 'SELECT') AND (o.rolsuper OR NOT me.rolsuper AND pg_has_role(o.oid, 'USAGE'))
+	FROM pg_class AS c, pg_roles AS o, pg_roles AS me
+	WHERE c.oid = named AND o.oid = c.relowner AND me.rolname = current_user
+$$;
+COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
+'whether the caller may read a table and trusts its owner';
+
 -- The tables are recognised by their columns and constraints, so nothing has to be
 -- kept in step with a rename, a dump or DROP TABLE.  A kind of table is a row of
 -- VALUES: what it has; the query that gives the names of its other tables, which
 -- are in its schema; and the query that gives what waits, and since when, in the
--- first of these or, if it has no others, in itself.  Of a table that the caller may
--- not read, it is not told what waits.
+-- first of these or, if it has no others, in itself.  The caller names no table, so
+-- only those are looked into whose owner it trusts.
 CREATE FUNCTION roaring64_helpers(OUT kind text, OUT name regclass, OUT size bigint,
 								  OUT waiting bigint, OUT since timestamptz)
 RETURNS SETOF record
@@ -95,7 +110,8 @@ BEGIN
 		-- one table that is not what it seems, or goes now, does not hide the others
 		BEGIN
 			names := '{}';
-			IF has_table_privilege(name, 'SELECT') AND made.others IS NOT NULL THEN
+			-- of a rollup, that is a query of the catalog
+			IF made.others IS NOT NULL AND (kind = 'rollup' OR @extschema@._roaring64_may_look(name)) THEN
 				EXECUTE format(made.others, name) INTO STRICT names USING name;
 			END IF;
 			tables := ARRAY(SELECT to_regclass(format('%s.%I', made.relnamespace::regnamespace, n))
@@ -103,7 +119,7 @@ BEGIN
 			size := (SELECT sum(pg_total_relation_size(p.oid))
 					 FROM (SELECT unnest(tables)
 						 UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid));
-			IF has_table_privilege(name, 'SELECT') AND has_table_privilege(tables[1], 'SELECT') AND made.waits IS NOT NULL THEN
+			IF @extschema@._roaring64_may_look(name) AND @extschema@._roaring64_may_look(tables[1]) AND made.waits IS NOT NULL THEN
 				EXECUTE format(made.waits, tables[1]) INTO waiting, since;
 			END IF;
 			IF kind = 'rollup' THEN

@@ -243,7 +243,8 @@ COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boo
 
 -- Writers of a key come one after the other, as each writes the row of weight 0
 -- first; it is written and not only locked, so that a REPEATABLE READ transaction
--- that missed another's rows gets an error.  A key that has no such row gets one
+-- that missed another's rows gets an error, and locked before, so that one does that
+-- still has the rows of a key without numbers.  A key that has no such row gets one
 -- and loses it at once: who inserts it too waits for us just so, and no empty set
 -- stays.  A statement a key: one INSERT ... SELECT of several is planned by Citus as
 -- one that has no shards, and locks nothing.
@@ -257,6 +258,7 @@ DECLARE
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	FOR key IN SELECT DISTINCT k COLLATE "C" FROM unnest(keys) AS k ORDER BY 1 LOOP
+		EXECUTE format('SELECT 1 FROM %s WHERE key = $1 AND weight = 0 FOR UPDATE', numbers) USING key;
 		EXECUTE format($sql$
 			INSERT INTO %s AS t (key, weight, ids) VALUES ($1, 0, '{}')
 			ON CONFLICT (key, weight) DO UPDATE SET ids = t.ids

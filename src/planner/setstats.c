@@ -339,6 +339,8 @@ roaring64_share_containing(const SetStats *stats, const Probe *probe)
 			   share_of_size(stats, size));
 }
 
+#define LARGEST_POWER 32		/* p is not known well enough for more */
+
 /*
  * The share of the non-null rows whose set has only elements that pass a
  * test, which each of them does with chance p, and no more than most.
@@ -347,8 +349,6 @@ double
 roaring64_share_within(const SetStats *stats, double p, double most)
 {
 	int			bounds = stats->dechist.nnumbers - 1;
-	double		last = -1;
-	double		chance = 0;
 	double		sum = 0;
 
 	if (bounds < 1)
@@ -358,12 +358,8 @@ roaring64_share_within(const SetStats *stats, double p, double most)
 	{
 		double		size = stats->dechist.numbers[i];
 
-		if (size > most)
-			continue;
-		if (size != last)
-			chance = pow(p, size);
-		last = size;
-		sum += chance;
+		if (size <= most)
+			sum += pow(p, Min(size, LARGEST_POWER));
 	}
 	return sum / bounds;
 }
@@ -485,17 +481,19 @@ roaring64_share_in_set(VariableStatData *vardata, Oid function,
 	Probe		probe = {.set = set};
 	SetStats	stats;
 	double		share = -1;
+	double		null_share = 0;
 
 	r64_index_set(set);
 	if (HeapTupleIsValid(tuple) &&
 		statistic_proc_security_check(vardata, function))
 	{
+		null_share = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 		load_integer_stats(tuple, distinct, probe_size(&probe), &stats);
 		if (has_elements(&stats))
 			share = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);
 	}
-	return share >= 0 ? share : probe_size(&probe) / distinct;
+	return share >= 0 ? share : (1 - null_share) * probe_size(&probe) / distinct;
 }
 
 /* The expression with what is known before execution filled in. */

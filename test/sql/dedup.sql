@@ -76,12 +76,13 @@ EXECUTE rest('seen', 'p', 1, '{4}');
 --
 -- What is refused
 --
+CREATE TABLE one_option (id bigint, owned boolean);
 SELECT outcome(s) FROM unnest(ARRAY[
 	'SELECT roaring64_dedup_claim(NULL, ''k'', 1)', 'SELECT roaring64_dedup_claim(''seen'', NULL, 1)', 'SELECT roaring64_dedup_claim(''seen'', ''k'', NULL)',
 	'SELECT roaring64_dedup_claim_many(''seen'', ''k'', ''{1,NULL}'')', 'SELECT roaring64_dedup_seen(''seen'', ''k'', NULL)',
 	'SELECT roaring64_dedup_forget(''seen'', ''k'', NULL)', 'SELECT roaring64_dedup_load(''seen'', ''k'', NULL)', 'SELECT roaring64_dedup_count(NULL, ''k'')',
 	'SELECT roaring64_dedup_claim(''seen'', repeat(''k'', 1025), 1)', 'SELECT roaring64_dedup_load(''seen'', repeat(''k'', 1025), ''{1}'')',
-	'SELECT roaring64_dedup_claim(''pg_class'', ''k'', 1)', 'SELECT roaring64_dedup_count(''seen_claims'', ''k'')', 'SELECT roaring64_dedup_seen(0, ''k'', 1)',
+	'SELECT roaring64_dedup_claim(''pg_class'', ''k'', 1)', 'SELECT roaring64_dedup_count(''seen_claims'', ''k'')', 'SELECT roaring64_dedup_claim(''one_option'', ''k'', 1)', 'SELECT roaring64_dedup_seen(0, ''k'', 1)',
 	'SELECT roaring64_dedup_create(''seen'')', 'SELECT roaring64_dedup_create(''Mixed Case'')', 'SELECT roaring64_dedup_create(repeat(''x'', 60))',
 	'SELECT roaring64_dedup_create(NULL)', 'SELECT roaring64_dedup_create(''nowhere.x'')',
 	'SELECT roaring64_dedup_create(''x'', ascending => true)', 'SELECT roaring64_dedup_create(''x'', remember => ''1 day'', keep => 5)',

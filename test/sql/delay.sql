@@ -20,6 +20,9 @@ CREATE FUNCTION ms(t timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql AS $$ SE
 SELECT roaring64_delay_create('delayed');
 \d delayed
 SELECT roaring64_delay_count('delayed'), roaring64_delay_next_due('delayed');
+SET quote_all_identifiers = on;
+SELECT roaring64_delay_count('delayed');
+RESET quote_all_identifiers;
 CREATE VIEW rows AS SELECT ms(bucket) AS bucket, group_id, ids FROM delayed;
 
 -- 999 and 1000 are of different buckets

@@ -37,7 +37,7 @@ SELECT * FROM roaring64_dict_stats('users') AS s (keys, last_code, bytes), LATER
 SELECT roaring64_dict_create('"x y"', 'uuid'), roaring64_dict_create('"a''b"', 'bytea'), roaring64_dict_create('public."100%"', 'numeric'),
 	roaring64_dict_create('"%1$s"', 'timestamp with time zone');
 SELECT roaring64_dict_encode('"x y"', ARRAY['00000000-0000-0000-0000-00000000000B', '00000000-0000-0000-0000-00000000000a']::uuid[]),
-	roaring64_dict_encode('"x y"', ARRAY['00000000-0000-0000-0000-00000000000b']),
+	roaring64_dict_encode('"x y"', ARRAY['00000000-0000-0000-0000-00000000000b']::uuid[]),
 	roaring64_dict_encode('"a''b"', ARRAY['\x00ff', '\x00', '']::bytea[]),
 	roaring64_dict_encode('"100%"', '{1.50,1.5,0,NaN}'::numeric[]),
 	roaring64_dict_encode('"%1$s"', ARRAY['2026-01-01 00:00+00', '2026-01-01 01:00+01', 'infinity']::timestamptz[]);
@@ -49,6 +49,9 @@ CREATE TYPE color AS ENUM ('red', 'green');
 SELECT roaring64_dict_create('shorts', 'short'), roaring64_dict_create('colors', 'color'), roaring64_dict_create('years', 'int4range');
 SELECT roaring64_dict_encode('shorts', '{ab,abc}'::short[]), roaring64_dict_encode('colors', '{green,red}'::color[]), roaring64_dict_encode('years', '{"[1,3)","[1,2]"}'::int4range[]);
 SELECT roaring64_dict_encode('shorts', '{abcde}'::text[]);
+CREATE DOMAIN filled AS text NOT NULL;
+SELECT roaring64_dict_create('filled_keys', 'filled');
+SELECT roaring64_dict_encode('filled_keys', '{a,b}'::filled[]);
 -- equality is the key's own, not that of a type to which it casts
 SET client_min_messages = warning;
 CREATE TYPE folded;
@@ -64,7 +67,7 @@ CREATE OPERATOR = (LEFTARG = folded, RIGHTARG = folded, FUNCTION = folded_eq, CO
 CREATE OPERATOR CLASS folded_ops DEFAULT FOR TYPE folded USING btree AS
 	OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 folded_cmp(folded, folded);
 SELECT roaring64_dict_create('names', 'folded');
-SELECT roaring64_dict_encode('names', '{Bob,ann,bob,ANN}'::folded[]), roaring64_dict_encode('names', '{BOB,eve}'), roaring64_dict_lookup('names', '{Ann,EVE}'::text[]);
+SELECT roaring64_dict_encode('names', '{Bob,ann,bob,ANN}'::folded[]), roaring64_dict_encode('names', '{BOB,eve}'), roaring64_dict_lookup('names', '{Ann,EVE}'::folded[]);
 SELECT * FROM names ORDER BY code;
 DROP TABLE names;
 DROP TYPE folded CASCADE;
@@ -170,12 +173,18 @@ SELECT roaring64_dict_encode('padded', '{abc,abd,a}'::bpchar[]);
 SELECT roaring64_dict_create('bits', 'bit');
 SELECT roaring64_dict_encode('bits', ARRAY[B'101', B'110']);
 SELECT roaring64_dict_create('numbered', 'int');
-SELECT roaring64_dict_encode('numbered', '{1,2}'::smallint[]), roaring64_dict_encode('numbered', '{3,2}'::text[]);
+CREATE DOMAIN numbered_type AS smallint;
+SELECT roaring64_dict_encode('numbered', '{1,2}'::smallint[]), roaring64_dict_encode('numbered', '{3,2}'::int[]);
 SELECT roaring64_dict_encode('numbered', '{1.2,1.4,1}'::numeric[]);
+SELECT roaring64_dict_encode('numbered', '{1}'::bigint[]), roaring64_dict_encode('numbered', '{1}'::numbered_type[]);
+-- or depends on settings
+SELECT roaring64_dict_create('dates', 'date');
+SELECT roaring64_dict_encode('dates', '{2020-01-01 12:00,2020-01-01 13:00}'::text[]);
+SELECT roaring64_dict_encode('users', '{2020-01-01 12:00+00}'::timestamptz[]);
 SELECT roaring64_dict_lookup('numbered', '{1}'::bigint[]);
 SELECT roaring64_dict_encode('shorts', '{x,y}'::text[]), roaring64_dict_encode('shorts', '{x,z}'::varchar[]);
 
-SELECT roaring64_dict_drop(name) FROM unnest('{padded,bits,numbered,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
+SELECT roaring64_dict_drop(name) FROM unnest('{padded,bits,numbered,dates,filled_keys,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
 DROP TABLE plain, given;
 DROP DOMAIN short;
 DROP TYPE color, pair;

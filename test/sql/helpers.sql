@@ -46,6 +46,48 @@ GRANT SELECT ON list, seen TO regress_roaring64_watcher;
 SET ROLE regress_roaring64_watcher;
 SELECT kind, name, size > 0 AS sized, waiting FROM roaring64_helpers() WHERE name IN ('seen'::regclass, 'parted'::regclass);
 RESET ROLE;
+
+-- what an owner has attached to a table does not run as whoever lists it: functions
+-- of an index's condition, a policy, a view, a cast; in a dedup set, and a rollup
+CREATE ROLE regress_roaring64_owner;
+CREATE SCHEMA AUTHORIZATION regress_roaring64_owner;
+GRANT USAGE ON SCHEMA listed TO regress_roaring64_owner;
+SET ROLE regress_roaring64_owner;
+SET search_path = regress_roaring64_owner, public;
+CREATE FUNCTION trap(integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_user <> 'regress_roaring64_owner' THEN
+		RAISE WARNING 'a trap runs as %', current_user;
+	END IF;
+	RETURN true;
+END $$;
+SELECT roaring64_dedup_create('theirs'), roaring64_dedup_create('viewed'), roaring64_delay_create('due');
+CREATE INDEX ON theirs (claims) WHERE trap(1);
+CREATE INDEX ON theirs_claims (id) WHERE trap(1);
+ALTER TABLE theirs_claims ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON theirs_claims USING (trap(1));
+ALTER TABLE viewed_claims RENAME TO old;
+CREATE VIEW viewed_claims AS SELECT 'k'::text AS key, 1::bigint AS id, now() AS claimed_at WHERE trap(2);
+CREATE INDEX ON due (bucket) WHERE trap(3);
+CREATE TABLE x_rollup (source text, state text, deferred boolean, matches text[], given jsonb);
+CREATE TABLE x ();
+CREATE VIEW x_pending AS SELECT 1 WHERE trap(4);
+SELECT roaring64_dedup_claim('theirs', 'k', 1);
+CREATE VIEW listed_here AS SELECT kind, name, size > 0 AS sized, waiting FROM roaring64_helpers()
+WHERE name IN (SELECT oid FROM pg_class WHERE relnamespace = 'regress_roaring64_owner'::regnamespace) ORDER BY kind, name::text;
+GRANT USAGE ON SCHEMA regress_roaring64_owner TO PUBLIC;
+GRANT SELECT ON ALL TABLES IN SCHEMA regress_roaring64_owner TO PUBLIC;
+TABLE listed_here;
+RESET ROLE;
+TABLE listed_here;
+SET ROLE regress_roaring64_watcher;
+TABLE listed_here;
+RESET ROLE;
+SET search_path = listed, public;
+SET client_min_messages = warning;
+DROP OWNED BY regress_roaring64_owner CASCADE;
+DROP ROLE regress_roaring64_owner;
+RESET client_min_messages;
 DROP OWNED BY regress_roaring64_watcher;
 DROP ROLE regress_roaring64_watcher;
 

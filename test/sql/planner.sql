@@ -138,6 +138,13 @@ SELECT within(2, 'SELECT FROM large WHERE ids @> 7777777777'),
 	within(10, 'SELECT FROM large WHERE ids @> 1500000123');
 SELECT round(elem_count_histogram[101]) FROM pg_stats WHERE tablename = 'large' AND attname = 'ids';
 
+-- sets that are large and dense, within everything; ids that are all NULL
+CREATE TABLE days AS SELECT i AS id, int8range(i * 10, i * 10 + 100000)::roaring64 AS s, NULL::bigint AS none FROM generate_series(1, 300) i;
+ANALYZE days;
+SELECT r, within(2, format('SELECT FROM days WHERE s <@ %L::int8range', r)) FROM unnest('{"(,)","[0,200000)"}'::text[]) r;
+SELECT within(2, 'SELECT FROM days a JOIN days b USING (id) WHERE a.s <@ int8range(0, 1000000) AND b.s <@ int8range(0, 1000000)'),
+	within(1, 'SELECT FROM days WHERE none <@ int8range(0, 2000)::roaring64');
+
 -- a column of NULLs, of empty sets, of one row; a small statistics target
 CREATE TABLE odd (a roaring64, b roaring64, c roaring64);
 INSERT INTO odd SELECT NULL, '{}', '{9223372036854775807,-9223372036854775808}' FROM generate_series(1, 100);
@@ -419,7 +426,7 @@ FROM users u, generate_series(20000, 40000, 20000) n WHERE u.id = 2 ORDER BY 1;
 WITH RECURSIVE r(s) AS (SELECT '{2}'::roaring64 UNION ALL
 	SELECT s | (SELECT max(id) FROM messages WHERE id <@ ((s | 4) | 6)) FROM r WHERE roaring64_cardinality(s) < 2)
 SELECT s FROM r ORDER BY 1;
-DROP TABLE tagged, few_top, few_sets, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
+DROP TABLE tagged, few_top, few_sets, days, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
 DROP DOMAIN id, id_set;
 DROP SCHEMA other CASCADE;
 DROP FUNCTION within, plan_of, same_without_index;
