@@ -38,7 +38,7 @@ COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
 -- of conditions of indexes.  Of those whom a superuser can act as, it trusts superusers.
 CREATE FUNCTION _roaring64_may_look(named regclass)
 RETURNS boolean
-LANGUAGE sql STABLE PARALLEL SAFE COST 10
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT has_table_privilege(c.oid, 'SELECT') AND (o.rolsuper OR NOT me.rolsuper AND pg_has_role(o.oid, 'USAGE'))

@@ -97,8 +97,8 @@ BEGIN
 	--
 	RETURN QUERY SELECT true, v.reason, v.remedy
 	FROM (VALUES
-		(cardinality(key_columns) = 0, 'there are no key columns',
-		 'Name them: key_columns => ''{user_id}''.'),
+		(cardinality(key_columns) = 0 AND period_column IS NULL, 'there are no key columns',
+		 'Name them: key_columns => ''{user_id}'', or a period column.'),
 		(id_column IS NULL, 'there is no id column',
 		 'Name it: id_column => ''message_id''.'),
 		(period_column IS NULL AND period IS NOT NULL, 'there is a period but no period column',
@@ -122,7 +122,7 @@ BEGIN
 	FROM unnest(named) AS n
 	WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = n
 					  AND attnum > 0 AND NOT attisdropped);
-	sound := NOT FOUND AND cardinality(key_columns) > 0 AND id_column IS NOT NULL;
+	sound := NOT FOUND AND num_nonnulls(VARIADIC key_columns || period_column) > 0 AND id_column IS NOT NULL;
 	RETURN QUERY SELECT true, format('column %I may be null, and a unique index of PostgreSQL 14 takes nulls as different', a.attname),
 		format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL, after handling the rows that have nulls.',
 			   source, a.attname)
@@ -146,9 +146,9 @@ BEGIN
 	IF sound THEN
 		BEGIN
 			EXECUTE format('CREATE TEMPORARY TABLE _roaring64_probe AS SELECT %s FROM %s WITH NO DATA',
-						   @extschema@._roaring64_rollup_list('%2$I', key_columns), source);
+						   @extschema@._roaring64_rollup_list('%2$I', array_remove(key_columns || period_column, NULL)), source);
 			EXECUTE format('CREATE UNIQUE INDEX ON pg_temp._roaring64_probe (%s)',
-						   @extschema@._roaring64_rollup_list('%2$I', key_columns));
+						   @extschema@._roaring64_rollup_list('%2$I', array_remove(key_columns || period_column, NULL)));
 			DROP TABLE pg_temp._roaring64_probe;
 		EXCEPTION WHEN lock_not_available OR read_only_sql_transaction THEN
 			RAISE;

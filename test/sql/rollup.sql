@@ -141,6 +141,23 @@ INSERT INTO visits VALUES (1, 1, '2026-02-01 23:59:59+00'), (1, 1, '2026-02-02 0
 SELECT * FROM wrong('SELECT site, (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint), array_agg(DISTINCT page::bigint ORDER BY page::bigint) FILTER (WHERE paid) FROM visits GROUP BY 1, 2',
 	'SELECT site, at, pages::bigint[], nullif(paid::bigint[], ''{}'') FROM visit_days WHERE NOT roaring64_is_empty(pages)', 'visit_days');
 SELECT col_description('visit_days'::regclass, 2);
+-- and a period alone, at commit and deferred
+CREATE INDEX ON visits (page);
+CALL roaring64_rollup('visits', 'page_days', id_column => 'page', sets => '{"pages": true}', period_column => 'at', period => 'day');
+UPDATE visits SET at = at + interval '27 days' WHERE page < 5;
+DELETE FROM visits WHERE page = 6;
+SELECT * FROM wrong('SELECT (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint) FROM visits GROUP BY 1',
+	'SELECT at, pages::bigint[] FROM page_days WHERE NOT roaring64_is_empty(pages)', 'page_days');
+CALL roaring64_rollup('visits', 'page_months', '{}', 'page', '{"pages": true}', period_column => 'at', deferred => true);
+INSERT INTO visits SELECT 0, i, '2026-03-31 23:30:00-01'::timestamptz - i * interval '1 hour' FROM generate_series(1, 5) i;
+SELECT at, roaring64_cardinality(pages) FROM page_months_now ORDER BY at;
+CALL roaring64_rollup_fold('page_months');
+SELECT at, roaring64_cardinality(pages) FROM page_months ORDER BY at;
+SELECT at, count(DISTINCT page) FROM (SELECT date_trunc('month', at AT TIME ZONE 'UTC')::date AS at, page FROM visits) AS v GROUP BY at ORDER BY at;
+SELECT count(*) FROM roaring64_rollup_verify('page_months');
+CALL roaring64_rollup_drop('page_days');
+CALL roaring64_rollup_drop('page_months');
+CALL roaring64_rollup('visits', 'nothing', '{}', 'page', '{"pages": true}');
 
 -- 10. No unique key at all: a log, with an index
 CREATE TABLE clicks (who int NOT NULL, what int NOT NULL);
