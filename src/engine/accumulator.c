@@ -205,7 +205,7 @@ merge_sets(r64_accumulator *acc)
 
 	if (acc->sets_size > 0)
 		replace_flat(acc, r64_merge_list(acc->sets_op, &a, acc->sets,
-										 acc->sets_size, false));
+										 acc->sets_size));
 	acc->sets_size = 0;
 }
 
@@ -341,26 +341,6 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 }
 
 /*
- * Unites the flat set, which is counted again and again, with what cannot be
- * added to it in place, and spreads it; false if it might get too large by that.
- */
-static bool
-spread_flat(r64_accumulator *acc, const r64_set *s)
-{
-	r64_set		flat = flat_set(acc);
-	uint8_t    *list;
-
-	if (flat.size + s->size > acc->env->max_size / 4)
-		return false;
-	list = acc->env->alloc(acc->env->arg, r64_listed_size(s));
-	r64_list_set(list, s);
-	replace_flat(acc, r64_merge_list(R64_OR, &flat, list, r64_listed_size(s),
-									 true));
-	release(acc, list);
-	return true;
-}
-
-/*
  * Combines the flat set with another in place, if that meets only bitsets, or
  * nothing new.  Returns false if nothing has been done.
  *
@@ -371,14 +351,20 @@ static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
+	bool		left;
 
 	if (acc->flat.base == NULL ||
 		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked))
 		return false;
 	if (!r64_can_apply(op, &flat, s))
 	{
-		if (op != R64_OR || !acc->asked || !acc->counted || !spread_flat(acc, s))
+		/* to be counted often, it is spread, if it cannot get too large then */
+		if (op != R64_OR || !acc->asked || !acc->counted ||
+			flat.size + s->size > acc->env->max_size / 4)
 			return false;
+		replace_flat(acc, r64_unite_spread(&flat, s, &left));
+		if (!left)
+			return true;
 		flat = flat_set(acc);
 	}
 	forget_flat(acc);

@@ -146,21 +146,6 @@ r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 	return s;
 }
 
-/* Sorts a few values.  Repeats are dropped later. */
-static void
-insertion_sort(uint64_t *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-	{
-		uint64_t	x = v[i];
-		size_t		j = i;
-
-		for (; j > 0 && v[j - 1] > x; j--)
-			v[j] = v[j - 1];
-		v[j] = x;
-	}
-}
-
 /* Sorts n values of 16 bits by their low byte, then by their high byte. */
 static void
 sort_low_halves(uint16_t *low, uint16_t *spare, size_t n)
@@ -207,7 +192,7 @@ write_values(r64_writer *w, uint64_t *v, size_t n)
 	}
 
 	if (n <= R64_INSERTION_MAX)
-		insertion_sort(v, n);
+		r64_sort_items(w->env, v, n, 1, 0);
 	for (size_t i = 0; i < n; i++)
 		low.v[i] = R64_LOW(v[i]);
 	if (n > R64_INSERTION_MAX)

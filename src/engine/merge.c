@@ -30,7 +30,6 @@ typedef struct merge
 {
 	const r64_operation *op;
 	const uint8_t *list;
-	bool		spread;			/* see r64_merge_list */
 	r64_writer	w;
 } merge;
 
@@ -149,41 +148,18 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/*
- * Whether c can be applied to own in place: if a union adds nothing, as when it
- * has become large, or if a bitset keeps too many values for an array.  That is
- * counted only where it is fast.  Fails if c is damaged.
- */
+/* Whether a union adds nothing to runs. */
 static bool
-can_apply(const merge *m, const r64_container *own, const r64_container *c)
-{
-	uint32_t	sum = own->card + c->card;
-
-	if (own->type != R64_BITSET)
-		return m->op->code == R64_OR &&
-			r64_container_is_subset(m->w.env, c, own);
-	if (c->type == R64_RUN)
-		r64_check_runs(m->w.env, c);
-	if (m->op->code == R64_AND)
-		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
-	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
-		return true;
-	return c->type == R64_BITSET &&
-		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
-}
-
-/* Whether own stays as it is: runs that have all, or a bitset to be changed. */
-static bool
-stays(const merge *m, const r64_container *own, const item *items, size_t n)
+has_items(const merge *m, const r64_container *own, const item *items, size_t n)
 {
 	r64_container c;
 
-	if (m->op->code != R64_OR || (own->type != R64_RUN && !m->spread))
+	if (m->op->code != R64_OR || own->type != R64_RUN)
 		return false;
 	for (size_t i = 0; i < n; i++)
 	{
 		open_item(m, &items[i], &c);
-		if (!can_apply(m, own, &c))
+		if (!r64_container_is_subset(m->w.env, &c, own))
 			return false;
 	}
 	return true;
@@ -239,20 +215,9 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	uint16_t	values[FEW_VALUES];
 	r64_words	words;
 	bitset_container_t bitset = {.words = words.w};
-	r64_container wide;
 	r64_container c;
 
-	/* runs that take more than a quarter of a bitset's bytes become one */
-	if (m->spread && own != NULL && own->type == R64_RUN &&
-		own->nruns > R64_RUNS_MAX / 4 && own->card > R64_ARRAY_MAX)
-	{
-		(void) r64_copy_as_bitset(m->w.env, own, &words);
-		wide = *own;
-		wide.type = R64_BITSET;
-		wide.data = (const uint8_t *) words.w;
-		own = &wide;
-	}
-	if (own != NULL && stays(m, own, items, n))
+	if (own != NULL && has_items(m, own, items, n))
 	{
 		r64_writer_container(&m->w, own);
 		return;
@@ -377,30 +342,27 @@ merge_items(merge *m, const r64_set *s, const item *items, size_t n)
  * Returns s op all sets of a list at once; op is R64_OR or R64_XOR, so their
  * order does not matter.  The list is size bytes: sets that r64_list_set has
  * put there one after the other.
- *
- * With spread, for one set and a union, what can be applied to s in place is
- * left to r64_apply, and long runs become bitsets, so that more can be.
  */
 r64_buf
 r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
-			   size_t size, bool spread)
+			   size_t size)
 {
 	const r64_env *env = s->env;
 	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.list = list,.spread = spread};
+	merge		m = {.op = &op,.list = list};
 	size_t		at = 0;
 	r64_set		first = listed_set(env, list, &at);
 	item	   *items;
 	size_t		n;
 	r64_buf		result;
 
-	if (at == size && !spread)
+	if (at == size)
 		return r64_combine(opcode, s, &first);
 	n = count_containers(env, list, size);
 	items = env->alloc(env->arg, (n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
-	r64_writer_init(&m.w, env, s->size + (spread ? size / 2 : size));
+	r64_writer_init(&m.w, env, s->size + size);
 	result = merge_items(&m, s, items, n);
 	env->release(env->arg, items);
 	return result;
@@ -451,6 +413,29 @@ apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
 		memcpy((uint8_t *) (uintptr_t) own->data, scratch.w, R64_BITSET_BYTES);
 	r64_store16((uint8_t *) (uintptr_t) b->keycards + 4 * (size_t) i + 2,
 				(uint16_t) (card - 1));
+}
+
+/*
+ * Whether c can be applied to own in place: if a union adds nothing, as when it
+ * has become large, or if a bitset keeps too many values for an array.  That is
+ * counted only where it is fast.  Fails if c is damaged.
+ */
+static bool
+can_apply(const merge *m, const r64_container *own, const r64_container *c)
+{
+	uint32_t	sum = own->card + c->card;
+
+	if (own->type != R64_BITSET)
+		return m->op->code == R64_OR &&
+			r64_container_is_subset(m->w.env, c, own);
+	if (c->type == R64_RUN)
+		r64_check_runs(m->w.env, c);
+	if (m->op->code == R64_AND)
+		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
+	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
+		return true;
+	return c->type == R64_BITSET &&
+		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
 }
 
 /*

@@ -265,6 +265,34 @@ combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
 }
 
 /*
+ * Appends a container that r64_apply can add b to, if that is a bitset or is to
+ * be one; otherwise returns false.  Fails if b is damaged.
+ */
+static bool
+spread_container(const r64_operation *op, r64_writer *w,
+				 const r64_container *a, const r64_container *b)
+{
+	r64_container wide = *a;
+	r64_words	words;
+
+	if (a->type == R64_ARRAY ||
+		(a->type == R64_RUN &&
+		 (a->nruns <= R64_RUNS_MAX / 4 || a->card <= R64_ARRAY_MAX)))
+		return false;
+	if (b->type == R64_RUN)
+		r64_check_runs(w->env, b);
+	if (a->type == R64_RUN)
+	{
+		wide.type = R64_BITSET;
+		wide.data = (const uint8_t *)
+			r64_copy_as_bitset(w->env, a, &words).words;
+	}
+	r64_writer_container(w, &wide);
+	*op->left = true;
+	return true;
+}
+
+/*
  * Combines two containers of any size.  How depends on their types; if an
  * operation is symmetric, the sides are swapped to have fewer cases.
  */
@@ -275,6 +303,8 @@ combine_large(const r64_operation *op, r64_writer *w,
 	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
+	if (op->left != NULL && spread_container(op, w, a, b))
+		return;
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
 		return;
@@ -621,25 +651,47 @@ finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
 	return r64_writer_finish(w);
 }
 
-/* Returns a op b, in memory of a->env. */
-r64_buf
-r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
+static r64_buf
+combine_sets(const r64_operation *op, const r64_set *a, const r64_set *b)
 {
-	r64_operation op = r64_get_operation(opcode);
 	r64_walk	walk_a;
 	r64_writer	w;
-	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
+	size_t		expected = op->keep_a || a->size < b->size ? a->size : b->size;
 
 	/*
 	 * A guess.  A result can be larger, since a difference can cut runs
 	 * apart; then the writer grows.
 	 */
-	if (op.keep_b)
-		expected += b->size;
+	if (op->keep_b)
+		expected += op->left != NULL ? b->size / 2 : b->size;
 	r64_writer_init(&w, a->env, expected);
 	r64_walk_start(&walk_a, a);
-	merge_set(&op, &w, &walk_a, b);
-	return finish(&op, &w, &walk_a);
+	merge_set(op, &w, &walk_a, b);
+	return finish(op, &w, &walk_a);
+}
+
+/* Returns a op b, in memory of a->env. */
+r64_buf
+r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
+{
+	r64_operation op = r64_get_operation(opcode);
+
+	return combine_sets(&op, a, b);
+}
+
+/*
+ * Returns a with the elements of b that r64_apply cannot add to it in place, and
+ * says whether others are left, which it can add then.  Runs that take more than a
+ * quarter of a bitset's bytes become one: then the result may not be canonical.
+ */
+r64_buf
+r64_unite_spread(const r64_set *a, const r64_set *b, bool *left)
+{
+	r64_operation op = r64_get_operation(R64_OR);
+
+	op.left = left;
+	*left = false;
+	return combine_sets(&op, a, b);
 }
 
 /* Returns a copy of the bytes, in memory of env. */
