@@ -263,7 +263,6 @@ CREATE AGGREGATE rb_or_cardinality_agg(roaring64) (
 $aggregates$;
 	prefix text;
 	operation text;
-	member record;
 BEGIN
 	EXECUTE names;
 	EXECUTE replace(replace(replace(replace(replace(replace(replace(replace(replace(names,
@@ -282,7 +281,20 @@ BEGIN
 				'_or_agg', '_' || operation || '_agg');
 		END LOOP;
 	END LOOP;
+END $do$;
 
+COMMENT ON DOMAIN roaringbitmap64 IS 'as in pg_roaringbitmap: a roaring64 by its name there';
+COMMENT ON DOMAIN roaringbitmap IS 'as in pg_roaringbitmap: a roaring64 of integers';
+COMMENT ON OPERATOR >> (roaring64, bigint) IS 'add to each element, unsigned, without those that leave 64 bits';
+COMMENT ON OPERATOR << (roaring64, bigint) IS 'subtract from each element, unsigned, without those that leave 64 bits';
+
+-- The script runs as a superuser, whoever has created the extension, and the schema
+-- may have operators and functions that match better than those of pg_catalog.
+DO $do$
+DECLARE
+	member record;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	FOR member IN SELECT format('%s %s', CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END,
 			oid::regprocedure) AS identity, proname AS name
 		FROM pg_proc WHERE pronamespace = '@extschema@'::regnamespace AND proname ~ '^_?rb(64)?_|^roaringbitmap'
@@ -292,8 +304,3 @@ BEGIN
 			ELSE 'as in pg_roaringbitmap' END);
 	END LOOP;
 END $do$;
-
-COMMENT ON DOMAIN roaringbitmap64 IS 'as in pg_roaringbitmap: a roaring64 by its name there';
-COMMENT ON DOMAIN roaringbitmap IS 'as in pg_roaringbitmap: a roaring64 of integers';
-COMMENT ON OPERATOR >> (roaring64, bigint) IS 'add to each element, unsigned, without those that leave 64 bits';
-COMMENT ON OPERATOR << (roaring64, bigint) IS 'subtract from each element, unsigned, without those that leave 64 bits';

@@ -33,17 +33,21 @@ END $$;
 COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
 'the quoted name of a table to be created';
 
--- Whether the caller may read a table, and trusts its owner.  A query of a table can
--- execute what its owner has attached, if only to plan it: functions of policies, and
--- of conditions of indexes.  Of those whom a superuser can act as, it trusts superusers.
+-- Whether the caller may read a table, and trusts the owners of it and its partitions.  A
+-- query of a table can execute what they have attached, if only to plan it: functions of
+-- policies, and of conditions of indexes.  A superuser, who can act as anybody, trusts
+-- superusers, which the owner of the schema has to be, too, who can put another table there.
 CREATE FUNCTION _roaring64_may_look(named regclass)
 RETURNS boolean
 LANGUAGE sql STABLE PARALLEL RESTRICTED COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT has_table_privilege(c.oid, 'SELECT') AND (o.rolsuper OR NOT me.rolsuper AND pg_has_role(o.oid, 'USAGE'))
-	FROM pg_class AS c, pg_roles AS o, pg_roles AS me
-	WHERE c.oid = named AND o.oid = c.relowner AND me.rolname = current_user
+	WITH RECURSIVE parts (oid) AS (SELECT named::oid UNION SELECT inhrelid FROM pg_inherits, parts WHERE inhparent = parts.oid)
+	SELECT has_table_privilege(named, 'SELECT')
+		AND bool_and(o.rolsuper AND s.rolsuper OR NOT me.rolsuper AND (o.rolsuper OR pg_has_role(o.oid, 'USAGE')))
+	FROM parts, pg_class AS c, pg_namespace AS n, pg_database AS d, pg_roles AS o, pg_roles AS s, pg_roles AS me
+	WHERE c.oid = parts.oid AND n.oid = c.relnamespace AND d.datname = current_database() AND o.oid = c.relowner
+		AND s.oid = CASE n.nspowner WHEN 'pg_database_owner'::regrole THEN d.datdba ELSE n.nspowner END AND me.rolname = current_user
 $$;
 COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
 'whether the caller may read a table and trusts its owner';
@@ -58,7 +62,7 @@ CREATE FUNCTION roaring64_helpers(OUT kind text, OUT name regclass, OUT size big
 								  OUT waiting bigint, OUT since timestamptz)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off SET lock_timeout = '100ms'
 AS $$
 DECLARE
 	made record;

@@ -163,7 +163,8 @@ BEGIN
 			DETAIL = 'It was not made with roaring64_rollup, was detached, or has another name now.';
 	END IF;
 	SELECT relname INTO other FROM pg_class
-	WHERE oid IN (target, state_table) AND NOT pg_has_role(relowner, 'USAGE');
+	WHERE oid IN (target, state_table)
+		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = target));
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
@@ -246,46 +247,45 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	target_table regclass := to_regclass(@extschema@._roaring64_rollup_object(place, target, ''));
-	pending regclass := to_regclass(@extschema@._roaring64_rollup_object(place, target, '_pending'));
 	members regclass[] := @extschema@._roaring64_rollup_members(place, target);
-	objects regclass[] := ARRAY(
-		SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix))
-		FROM unnest(ARRAY['_now', '_rows', '_keys', '_parts', '_pending', '_tables', '_rollup', ''])
-			WITH ORDINALITY AS s (suffix, i)
-		WHERE to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix)) IS NOT NULL
-			AND (with_target OR suffix <> '')
-		ORDER BY i);
+	state_table text := @extschema@._roaring64_rollup_object(place, target, '_rollup');
+	owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass(state_table));
+	made record;
+	objects regclass[];
 	other regclass;
-	left_over boolean;
 BEGIN
 	SELECT oid::regclass INTO other FROM pg_class
-	WHERE oid = ANY (members || objects || target_table) AND NOT pg_has_role(relowner, 'USAGE')
+	WHERE oid = ANY (members || target_table || to_regclass(state_table)) AND NOT pg_has_role(relowner, 'USAGE')
 	ORDER BY relname LIMIT 1;
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
+	EXECUTE format('SELECT state, deferred FROM %s', state_table) INTO STRICT made;
+	-- others, which have such names, are not the rollup's
+	objects := ARRAY(
+		SELECT c.oid FROM unnest(ARRAY['_now', '_rows', '_keys', '_parts', '_pending', '_tables', '_rollup', '']) WITH ORDINALITY AS s (suffix, i)
+			JOIN pg_class AS c ON c.oid = to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix)) AND c.relowner = owner
+		WHERE CASE suffix WHEN '' THEN with_target WHEN '_keys' THEN made.state = 'merging' ELSE made.deferred OR suffix NOT IN ('_now', '_pending') END
+		ORDER BY i);
 	-- what is dropped, too, because somebody may be reading it; the lock of a view
 	-- needs its owner's rights, so a view waits until it is dropped
 	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
 		SELECT oid::regclass FROM pg_class
 		WHERE oid = ANY (members || objects) AND relkind <> 'v'
 		ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
-	IF pending IS NOT NULL AND NOT with_target THEN
+	IF made.deferred AND NOT with_target THEN
 		-- what came since the last fold
 		PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 4294967295);
-		EXECUTE format('SELECT EXISTS (SELECT FROM %s)', pending) INTO STRICT left_over;
-		IF left_over THEN
-			RETURN false;
-		END IF;
 	END IF;
 	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
 			 FROM pg_trigger
 			 WHERE tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_follow') || '()'));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP FUNCTION %s;', oid::regprocedure), ''), '')
 			 FROM pg_proc
-			 WHERE pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place)
+			 WHERE pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place) AND proowner = owner
 				 AND (proname = @extschema@._roaring64_rollup_name(target, '_follow') AND pronargs = 0
 					  OR proname = @extschema@._roaring64_rollup_name(target, '_facts') AND proargnames[1] = 'source_row'));
+	EXECUTE format('DROP DOMAIN IF EXISTS %s', @extschema@._roaring64_rollup_object(place, target, '_row'));
 	EXECUTE (SELECT coalesce(string_agg(format('DROP %s %s;', CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END,
 											   oid::regclass), '' ORDER BY array_position(objects, oid::regclass)), '')
 			 FROM pg_class WHERE oid = ANY (objects));

@@ -209,7 +209,7 @@ BEGIN
 	--
 	RETURN QUERY SELECT true, format('%s already exists', pg_describe_object(v.class, v.oid, 0)),
 		'Choose another name for the target, or drop or rename it.'
-	FROM unnest(ARRAY['', '_rollup', '_rows', '_tables', '_parts', '_keys', '_pending', '_now', '_facts', '_follow']) AS suffix,
+	FROM unnest(ARRAY['', '_rollup', '_rows', '_row', '_tables', '_parts', '_keys', '_pending', '_now', '_facts', '_follow']) AS suffix,
 		LATERAL @extschema@._roaring64_rollup_name(target, suffix) AS n,
 		LATERAL (SELECT 'pg_class'::regclass, oid FROM pg_class
 				 WHERE relnamespace = c.relnamespace AND relname = n AND suffix NOT IN ('_follow', '_facts')

@@ -64,6 +64,8 @@ AS $$
 DECLARE
 	m record;
 	target_table text := @extschema@._roaring64_rollup_object(source, target, '');
+	facts_function text := @extschema@._roaring64_rollup_object(source, target, '_facts');
+	row_type text := @extschema@._roaring64_rollup_object(source, target, '_row');
 	facts text;					-- of the rows of a transition table
 	keys text;
 	flags text;
@@ -78,8 +80,9 @@ DECLARE
 	settings text := 'SET search_path = pg_catalog, pg_temp';
 BEGIN
 	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(source, target, '_rollup')) INTO STRICT m;
-	facts := format('SELECT %%s f.* FROM %%s AS roaring64_row, %s(roaring64_row) AS f WHERE f.id IS NOT NULL',
-					replace(@extschema@._roaring64_rollup_object(source, target, '_facts'), '%', '%%'));
+	-- the cast, because a function of records would match the row of a transition table better
+	facts := format('SELECT %%s f.* FROM %%s AS roaring64_row, %s(roaring64_row::%s) AS f WHERE f.id IS NOT NULL',
+					replace(facts_function, '%', '%%'), replace(row_type, '%', '%%'));
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	flags := @extschema@._roaring64_rollup_list('c%1$s', m.set_names);
 	refusal := format($refusal$
@@ -126,10 +129,10 @@ BEGIN
 		-- all names are qualified, so search_path, which takes as long to set as a
 		-- row to append, is for what others' types, operators and functions look up
 		settings := (SELECT settings FROM pg_depend
-					 WHERE objid IN (to_regproc(@extschema@._roaring64_rollup_object(source, target, '_facts')),
+					 WHERE objid IN (to_regprocedure(format('%s(%s)', facts_function, row_type)),
 									 (SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(pending)))
 						 AND refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
-						 AND refobjid <> (SELECT reltype FROM pg_class WHERE oid = source) LIMIT 1);
+						 AND refobjid <> ALL (SELECT reltype FROM pg_class WHERE oid = source UNION SELECT row_type::regtype::oid) LIMIT 1);
 	ELSE
 		change := format('SELECT %s, %s FROM (SELECT %s, %s FROM ({facts}) AS f GROUP BY %s) AS g ORDER BY %s',
 			keys,
@@ -216,10 +219,11 @@ BEGIN
 	RETURN NULL;');
 	END IF;
 	EXECUTE format($create$
-CREATE OR REPLACE FUNCTION %s() RETURNS trigger
+CREATE %s FUNCTION %s() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER %s
 AS %L$create$,
-		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
+		-- at first it is ours because it is new
+		CASE WHEN NOT copying THEN 'OR REPLACE' END, @extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
 -- made by roaring64_rollup; see docs/rollups.md
 #variable_conflict use_column
 DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change pg_catalog.record; roaring64_found pg_catalog.record;
@@ -360,9 +364,10 @@ DECLARE
 	rows_view text := @extschema@._roaring64_rollup_object(source, target, '_rows');
 BEGIN
 	EXECUTE format('CREATE VIEW %s AS %s FROM %s', rows_view, facts, source);
+	EXECUTE format('CREATE DOMAIN %s AS %s', @extschema@._roaring64_rollup_object(source, target, '_row'), source);
 	EXECUTE format('CREATE FUNCTION %s(source_row %s) RETURNS TABLE (%s) LANGUAGE sql IMMUTABLE PARALLEL SAFE '
 				   'BEGIN ATOMIC %s FROM (SELECT %s) AS %I; END',
-				   @extschema@._roaring64_rollup_object(source, target, '_facts'), source,
+				   @extschema@._roaring64_rollup_object(source, target, '_facts'), @extschema@._roaring64_rollup_object(source, target, '_row'),
 				   (SELECT string_agg(format('%I %s', attname, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
 					FROM pg_attribute WHERE attrelid = rows_view::regclass AND attnum > 0),
 				   facts,
@@ -543,7 +548,7 @@ BEGIN
 	-- the triggers take care of rows in blocks that are added later
 	EXECUTE format(
 		'WITH copied AS (INSERT INTO %s (n, %s, %s) SELECT count(*), %s, %s '
-		'FROM (SELECT f.* FROM (SELECT %s FROM ONLY %s %s) AS roaring64_row, %s(roaring64_row) AS f) AS f '
+		'FROM (SELECT f.* FROM (SELECT %s FROM ONLY %s %s) AS roaring64_row, %s(roaring64_row::%s) AS f) AS f '
 		'GROUP BY %s ORDER BY %s RETURNING n) SELECT coalesce(sum(n), 0)::bigint FROM copied',
 		parts, keys, @extschema@._roaring64_rollup_list('s%1$s', m.set_names), keys,
 		@extschema@._roaring64_rollup_list('%3$s.roaring64_agg(id) FILTER (WHERE c%1$s)', m.set_names),
@@ -551,7 +556,7 @@ BEGIN
 		@extschema@._roaring64_rollup_list('%2$I', @extschema@._roaring64_rollup_columns(source)), c.tab,
 		CASE WHEN c.heap THEN format('WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
 									 progress.blocks_done, least(blocks_end, 4294967295)) END,
-		@extschema@._roaring64_rollup_object(source, target, '_facts'), keys, keys)
+		@extschema@._roaring64_rollup_object(source, target, '_facts'), @extschema@._roaring64_rollup_object(source, target, '_row'), keys, keys)
 	INTO rows_copied;
 	EXECUTE format('UPDATE %s SET blocks_done = least($2, blocks), copied = $2 >= blocks WHERE name = $1', tables)
 	USING c.name, blocks_end;
@@ -634,7 +639,8 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_merge(regclass, name) IS
 'step of a rollup: brings what was copied of some keys to the target';
 
--- Merges some blocks of what is pending.  Two folds take keys in order: no deadlock.
+-- Merges some blocks of what is pending.  Two folds take keys in order, so there is no
+-- deadlock; the second one of the same blocks adds what is there already.
 CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint, blocks bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
@@ -648,9 +654,6 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(target, target_name, '_rollup')) INTO STRICT m;
 	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_object(target, target_name, ''),
 												 m.names || m.set_names);
-	IF NOT pg_try_advisory_xact_lock(pending::regclass::oid::integer, block::integer) THEN
-		RETURN;
-	END IF;
 	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	pending := pending || format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''', block, least(block + blocks, 4294967295));
 	-- what is read is what is deleted: one statement has one snapshot

@@ -5,7 +5,16 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 CREATE SCHEMA compat;
+-- traps: what matches better than pg_catalog's in a script that has the schema first
+CREATE FUNCTION compat.trap(oid, regnamespace) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trap'; RETURN $1 = $2::oid; END $$;
+CREATE FUNCTION compat.trap(name, name) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trap'; RETURN true; END $$;
+CREATE FUNCTION compat.format(text, text, regprocedure) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trap'; RETURN pg_catalog.format($1, $2, $3); END $$;
+CREATE OPERATOR compat.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = compat.trap);
+CREATE OPERATOR compat.~ (LEFTARG = name, RIGHTARG = name, FUNCTION = compat.trap);
 CREATE EXTENSION roaring64_compat SCHEMA compat;
+SELECT count(*) > 100 AS commented FROM pg_proc WHERE pronamespace = 'compat'::regnamespace AND obj_description(oid, 'pg_proc') ~ 'pg_roaringbitmap';
+DROP OPERATOR compat.= (oid, regnamespace), compat.~ (name, name);
+DROP FUNCTION compat.format, compat.trap(oid, regnamespace), compat.trap(name, name);
 RESET client_min_messages;
 SET search_path = public, compat;
 

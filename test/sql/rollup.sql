@@ -159,6 +159,33 @@ CALL roaring64_rollup_drop('page_days');
 CALL roaring64_rollup_drop('page_months');
 CALL roaring64_rollup('visits', 'nothing', '{}', 'page', '{"pages": true}');
 
+-- functions that match rows better than a rollup's own, and tables with names like a
+-- rollup's, of others who may create in the schema
+CREATE ROLE regress_roaring64_creator;
+CREATE TABLE trapped (k int, id bigint, PRIMARY KEY (k, id));
+CALL roaring64_rollup('trapped', 'caught', '{k}', 'id', '{"ids": true}');
+CALL roaring64_rollup('trapped', 'caught_later', '{k}', 'id', '{"ids": true}', deferred => true);
+CREATE FUNCTION caught_facts(source_row record) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+CREATE FUNCTION caught_later_facts(source_row record) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+CREATE FUNCTION caught_facts(source_row anyelement) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+ALTER FUNCTION caught_facts(record) OWNER TO regress_roaring64_creator;
+ALTER FUNCTION caught_facts(anyelement) OWNER TO regress_roaring64_creator;
+ALTER FUNCTION caught_later_facts(record) OWNER TO regress_roaring64_creator;
+CREATE TABLE caught_keys (mine int);
+CREATE TABLE caught_now (mine int);
+CREATE TABLE caught_pending (mine int);
+CREATE TABLE caught_later_keys (mine int);
+ALTER TABLE caught_later_keys OWNER TO regress_roaring64_creator;
+INSERT INTO trapped VALUES (1, 1), (1, 2);
+SELECT * FROM caught;
+SELECT * FROM caught_later_now;
+CALL roaring64_rollup_detach('caught');
+CALL roaring64_rollup_drop('caught_later');
+SELECT relname FROM pg_class WHERE relnamespace = 'rollup'::regnamespace AND relname ~ '^caught' ORDER BY 1;
+DROP OWNED BY regress_roaring64_creator;
+DROP ROLE regress_roaring64_creator;
+DROP TABLE trapped, caught, caught_keys, caught_now, caught_pending;
+
 -- 10. No unique key at all: a log, with an index
 CREATE TABLE clicks (who int NOT NULL, what int NOT NULL);
 CREATE INDEX ON clicks (who, what);

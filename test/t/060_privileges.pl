@@ -171,7 +171,7 @@ for my $case (@needs)
 }
 # Fold commits, so it is not in a block here.  Without a privilege it says so,
 # and before it has locked anything.
-my @fold = ('SELECT, UPDATE ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks');
+my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks');
 for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ])
 {
 	my ($set, @privileges) = @$case;
