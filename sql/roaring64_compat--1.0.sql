@@ -206,9 +206,8 @@ RETURN roaring64_to_array($1 & int8range(0, NULL)) || roaring64_to_array($1 & in
 CREATE FUNCTION rb_iterate(roaringbitmap)
 RETURNS SETOF integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT e::integer FROM roaring64_elements($1 & int8range(0, NULL)) AS e
-	UNION ALL
-	SELECT e::integer FROM roaring64_elements($1 & int8range(NULL, 0)) AS e;
+	-- not by UNION ALL, which may be executed in parallel, in any order
+	SELECT e::integer FROM (VALUES (int8range(0, NULL)), (int8range(NULL, 0))) AS r (part), roaring64_elements_range($1, part) AS e;
 END;
 
 CREATE FUNCTION rb_range(roaringbitmap, range_start bigint, range_end bigint)

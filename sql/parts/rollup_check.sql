@@ -252,12 +252,13 @@ BEGIN
 			pg_describe_object(coalesce(view, classid), coalesce(ev_class, objid), 0), ', '),
 		'Change them to use the sets before you drop the table.'
 	FROM pg_depend AS d
-		LEFT JOIN (SELECT r.oid, r.ev_class, 'pg_class'::regclass::oid AS view FROM pg_rewrite AS r
-				   WHERE r.rulename = '_RETURN') AS r
+		LEFT JOIN (SELECT r.oid, r.ev_class, 'pg_class'::regclass::oid AS view FROM pg_rewrite AS r WHERE r.rulename = '_RETURN') AS r
 		ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
 	WHERE d.deptype = 'n'
-		AND NOT EXISTS (SELECT FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass
-						AND oid = d.objid AND conrelid = source)
+		AND NOT EXISTS (SELECT FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass AND oid = d.objid AND conrelid = source)
+		-- nor what another rollup has: a function, its argument's type, a view
+		AND NOT EXISTS (SELECT FROM pg_proc WHERE pronamespace = c.relnamespace AND proargnames[1] = 'source_row' AND (d.objid IN (oid, proargtypes[0])
+						OR proname = (SELECT regexp_replace(relname, '_rows$', '_facts') FROM pg_class WHERE oid = r.ev_class)))
 		AND ((d.refclassid = 'pg_class'::regclass AND d.refobjid = source)
 			 OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = c.reltype))
 	HAVING count(*) > 0;
@@ -272,7 +273,7 @@ BEGIN
 							  AND oid = d.objid AND conrelid = source AND contype IN ('f', 'c', 'x')))
 			  AND d.deptype IN ('a', 'n')
 			  AND NOT EXISTS (SELECT FROM pg_trigger WHERE d.classid = 'pg_trigger'::regclass
-							  AND oid = d.objid AND tgisinternal)
+							  AND oid = d.objid AND (tgisinternal OR (SELECT prosrc ~ 'made by roaring64_rollup' FROM pg_proc WHERE oid = tgfoid)))
 			  AND NOT EXISTS (SELECT FROM pg_rewrite WHERE d.classid = 'pg_rewrite'::regclass
 							  AND oid = d.objid AND ev_class <> source)
 		  UNION

@@ -219,11 +219,10 @@ BEGIN
 	RETURN NULL;');
 	END IF;
 	EXECUTE format($create$
-CREATE %s FUNCTION %s() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER %s
+CREATE %s FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER %s
 AS %L$create$,
-		-- at first it is ours because it is new
-		CASE WHEN NOT copying THEN 'OR REPLACE' END, @extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
+		CASE WHEN NOT copying THEN 'OR REPLACE' END, -- at first it is new, so that it is its owner's
+		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
 -- made by roaring64_rollup; see docs/rollups.md
 #variable_conflict use_column
 DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change pg_catalog.record; roaring64_found pg_catalog.record;

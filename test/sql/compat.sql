@@ -28,6 +28,11 @@ SELECT rb64_or_agg(members), rb64_and_cardinality_agg(members), rb_xor_agg(small
 SELECT rb64_or_cardinality_agg(members), rb_and_agg(small), rb64_build_agg(id), rb_build_agg(id) FROM audience WHERE id > 3;
 SELECT rb64_build_agg(id), rb_build_agg(id) FROM audience;
 SELECT rb64_iterate('{5,-2,-1}'), rb_iterate('{5,-2,-1}');
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT array_agg(e ORDER BY n) FROM rb64_iterate('{5,-2,-1,7}') WITH ORDINALITY AS t (e, n);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
 UPDATE audience SET members = rb64_add(members, 7), small = small | 7 WHERE id = 1;
 SELECT id FROM audience WHERE members @> 7 AND 7 <@ small;
 SELECT members::roaringbitmap, small::roaringbitmap64, roaringbitmap64(members::bytea) = members FROM audience WHERE id = 2;
