@@ -17,8 +17,8 @@
 #define MAX_WASTE 8192			/* bytes that are not worth giving back */
 
 /*
- * Larger sets get room in steps, so that memory that a slightly smaller one has
- * had can be used again: new memory costs more than the copy.
+ * Sets of more than two steps get room in steps, so that memory that a slightly
+ * smaller one has had can be used again: new memory costs more than the copy.
  */
 #define ROOM_STEP 32768
 
@@ -81,7 +81,7 @@ r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 	memset(w, 0, sizeof(*w));
 	w->env = env;
 	w->cap = expected + R64_HEADER_SIZE;
-	if (w->cap > ROOM_STEP)
+	if (w->cap > 2 * ROOM_STEP)
 		w->cap = (w->cap | (ROOM_STEP - 1)) + 1;
 	if (w->cap > env->max_size + HEADER_SLACK)
 		w->cap = env->max_size + HEADER_SLACK;
