@@ -277,7 +277,8 @@ spread_container(const r64_operation *op, r64_writer *w,
 
 	if (a->type == R64_ARRAY ||
 		(a->type == R64_RUN &&
-		 (a->nruns <= R64_RUNS_MAX / 4 || a->card <= R64_ARRAY_MAX)))
+		 (a->nruns <= R64_RUNS_MAX / 4 || a->card <= R64_ARRAY_MAX ||
+		  a->card > R64_LOW_MAX / 2)))
 		return false;
 	if (b->type == R64_RUN)
 		r64_check_runs(w->env, b);
