@@ -250,10 +250,32 @@ combine_bitsets(const r64_operation *op, r64_writer *w,
 	}
 }
 
+/* Appends all values that an array lacks. */
+static void
+complement_array(r64_writer *w, const r64_container *c)
+{
+	r64_values	scratch;
+	r64_run_list runs;
+	array_container_t x = r64_view_array(w->env, c, &scratch);
+	uint32_t	n = 0;
+	uint32_t	start = 0;
+
+	for (uint32_t i = 0; i < c->card; i++)
+	{
+		runs.r[n] = r64_make_run(start, x.array[i] - 1U);
+		n += x.array[i] > start;
+		start = x.array[i] + 1U;
+	}
+	if (start <= R64_LOW_MAX)
+		runs.r[n++] = r64_make_run(start, R64_LOW_MAX);
+	r64_writer_runs(w, c->key, runs.r, n);
+}
+
 /*
  * Combines a container that has all values with another one, if the result is
- * one of the two, or nothing; otherwise returns false.  keep_rest says whether
- * the values that the other one lacks stay.
+ * one of the two, nothing, or the complement of an array, for which CRoaring's
+ * kernel takes three times as long; otherwise returns false.  keep_rest says
+ * whether the values that the other one lacks stay.
  */
 static bool
 combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
@@ -261,7 +283,11 @@ combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
 {
 	if (op->keep_both)
 		r64_writer_container(w, keep_rest ? full : other);
-	return op->keep_both || !keep_rest;
+	else if (keep_rest && other->type == R64_ARRAY)
+		complement_array(w, other);
+	else
+		return !keep_rest;
+	return true;
 }
 
 /*
@@ -388,50 +414,6 @@ combine_tiny(const r64_operation *op, r64_writer *w,
 		r64_store16(p + 2, out[1]);
 }
 
-/*
- * Combines an array and a single value, as in adding or removing one id: a
- * search and two copies.  For operations that keep the rest of the array.  No
- * kernel sees the array, so its order need not be checked.
- */
-static void
-combine_single(const r64_operation *op, r64_writer *w,
-			   const r64_container *a, uint16_t value)
-{
-	r64_values	scratch;
-	r64_values	result;
-	array_container_t x = r64_view_array_unchecked(a, &scratch);
-	uint32_t	pos = r64_lower_bound16(a->data, a->card, value);
-	uint32_t	n;
-	bool		found;
-
-	found = pos < a->card && x.array[pos] == value;
-
-	memcpy(result.v, x.array, 2 * (size_t) pos);
-	n = pos;
-	if (found ? op->keep_both : op->keep_b)
-		result.v[n++] = value;
-	pos += found;
-	memcpy(result.v + n, x.array + pos, 2 * (size_t) (a->card - pos));
-	n += a->card - pos;
-	r64_writer_array(w, a->key, result.v, n);
-}
-
-/* Combines two arrays if combine_single can; otherwise returns false. */
-static inline bool
-combine_if_single(const r64_operation *op, r64_writer *w,
-				  const r64_container *a, const r64_container *b)
-{
-	if (!op->keep_a)
-		return false;
-	if (b->card == 1 && a->card < R64_ARRAY_MAX)
-		combine_single(op, w, a, r64_load16(b->data));
-	else if (op->keep_b && a->card == 1 && b->card < R64_ARRAY_MAX)
-		combine_single(op, w, b, r64_load16(a->data));
-	else
-		return false;
-	return true;
-}
-
 static inline void
 combine(const r64_operation *op, r64_writer *w,
 		const r64_container *a, const r64_container *b)
@@ -439,8 +421,7 @@ combine(const r64_operation *op, r64_writer *w,
 	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
 		a->card + b->card <= TINY)
 		combine_tiny(op, w, a, b);
-	else if (a->type != R64_ARRAY || b->type != R64_ARRAY ||
-			 !combine_if_single(op, w, a, b))
+	else
 		combine_large(op, w, a, b);
 }
 
