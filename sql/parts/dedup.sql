@@ -92,8 +92,7 @@ BEGIN
 			HINT = 'Name a table that roaring64_dedup_create has made.';
 	END IF;
 	FOR i IN 1 .. 3 LOOP
-		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(home || quote_ident(names[i]))
-					   AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)) THEN
+		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(home || quote_ident(names[i])) AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)) THEN
 			RAISE undefined_table USING
 				MESSAGE = format('table "%s" of dedup set "%s" does not exist', names[i], $1),
 				DETAIL = 'It is looked for in the schema of the set, among the tables of its owner.',
