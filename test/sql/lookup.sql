@@ -374,6 +374,7 @@ EXPLAIN (COSTS OFF) EXECUTE sampled('{}');
 \c
 EXPLAIN (COSTS OFF) SELECT id FROM shapes JOIN things ON id <@ s WHERE shape = 'run';
 \c
+SET jit = off;
 SET plan_cache_mode = force_generic_plan;
 PREPARE first(roaring64) AS SELECT id FROM things WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE first('{}');
