@@ -343,7 +343,7 @@ COMMENT ON FUNCTION _roaring64_rollup_attach(regclass, name) IS 'creates the tri
 -- a row: its key k1, k2 ..., of which a period is the last, its id, as it is and
 -- as a bigint, and whether it is in the sets c1, c2 ....  A period is its first
 -- day; a timestamptz is taken in UTC.  The conditions are texts that mean the
--- same with these settings.
+-- same with these settings.  The planner sees through the cast of source_row.
 CREATE FUNCTION _roaring64_rollup_define(source regclass, target name, key_columns name[], id_column name,
 										 conditions text[], columns name[], period_column name, period text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
@@ -370,7 +370,7 @@ BEGIN
 				   (SELECT string_agg(format('%I %s', attname, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
 					FROM pg_attribute WHERE attrelid = rows_view::regclass AND attnum > 0),
 				   facts,
-				   (SELECT string_agg(DISTINCT format('(source_row).%I AS %I', name, name), ', ')
+				   (SELECT string_agg(DISTINCT format('(source_row::%s).%I AS %I', source, name, name), ', ')
 					FROM unnest(key_columns || id_column || period_column || columns) AS name WHERE name IS NOT NULL),
 				   (SELECT relname FROM pg_class WHERE oid = source));
 END

@@ -5,7 +5,7 @@
 --
 --	  _rollup		one row: the arguments, the state and the progress
 --	  _rows			a view of the source: key, id, and the sets of each row
---	  _facts()		the same of one row, for the triggers
+--	  _facts()		the same of one row, as the domain _row, for the triggers
 --	  _follow()		the function of the triggers on the source
 --	  _tables		the tables to copy, by name, and their progress
 --	  _parts		sets of what was copied, and of ids that left meanwhile
