@@ -64,7 +64,7 @@ SELECT coalesce(nullif(pg_get_expr(indpred, indrelid), ''), 'true'),
 		  FROM pg_depend JOIN pg_attribute
 			  ON attrelid = refobjid AND attnum = refobjsubid
 		  WHERE classid = 'pg_class'::regclass AND objid = probe
-			  AND refclassid = 'pg_class'::regclass AND refobjsubid > 0
+			  AND refclassid = 'pg_class'::regclass AND refobjid = indrelid AND refobjsubid > 0
 			  AND attname <> id_column)
 FROM pg_index WHERE indexrelid = probe
 $$;

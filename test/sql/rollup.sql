@@ -100,15 +100,16 @@ UPDATE follows SET deleted_at = NULL WHERE follower > 20;
 SELECT * FROM wrong('SELECT followed, array_agg(follower::bigint ORDER BY follower) FROM follows WHERE deleted_at IS NULL GROUP BY 1',
 	'SELECT followed, live::bigint[] FROM followed_by WHERE NOT roaring64_is_empty(live)', 'followed_by');
 
--- 6. A status: an enum, and text beside it
+-- 6. A status: an enum, and text and a field of a composite type beside it
 CREATE TYPE status AS ENUM ('new', 'seen', 'done');
-CREATE TABLE jobs (queue text, id bigint GENERATED ALWAYS AS IDENTITY, status status NOT NULL DEFAULT 'new', note text, PRIMARY KEY (queue, id));
-INSERT INTO jobs (queue, status, note) SELECT 'q' || i % 4, (ARRAY['new', 'seen', 'done'])[i % 3 + 1]::status, i % 2 FROM generate_series(1, 300) i;
-CALL roaring64_rollup('jobs', 'job_sets', '{queue}', 'id', '{"new": "status = ''new''", "seen": "status >= ''seen''", "odd": "note LIKE ''1%''"}');
+CREATE TYPE parcel AS (status text, weight int);
+CREATE TABLE jobs (queue text, id bigint GENERATED ALWAYS AS IDENTITY, status status NOT NULL DEFAULT 'new', note text, box parcel, PRIMARY KEY (queue, id));
+INSERT INTO jobs (queue, status, note, box) SELECT 'q' || i % 4, (ARRAY['new', 'seen', 'done'])[i % 3 + 1]::status, i % 2, ('', i % 6)::parcel FROM generate_series(1, 300) i;
+CALL roaring64_rollup('jobs', 'job_sets', '{queue}', 'id', '{"new": "status = ''new''", "seen": "status >= ''seen''", "odd": "note LIKE ''1%''", "heavy": "(box).weight > 3"}');
 UPDATE jobs SET status = 'done' WHERE id % 7 = 0;
-UPDATE jobs SET note = NULL WHERE id % 9 = 0;
-SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WHERE status = ''new''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE status >= ''seen''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE note LIKE ''1%''), ''{}'') FROM jobs GROUP BY 1',
-	'SELECT queue, new::bigint[], seen::bigint[], odd::bigint[] FROM job_sets', 'job_sets');
+UPDATE jobs SET note = NULL, box.weight = 9 WHERE id % 9 = 0;
+SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WHERE status = ''new''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE status >= ''seen''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE note LIKE ''1%''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE (box).weight > 3), ''{}'') FROM jobs GROUP BY 1',
+	'SELECT queue, new::bigint[], seen::bigint[], odd::bigint[], heavy::bigint[] FROM job_sets', 'job_sets');
 
 -- 7. Keys of uuid and text, mixed case, quotes, braces, columns called ids, n, key
 CREATE TABLE "Mixed {Case}" (ids uuid, n text COLLATE "C", "key" int NOT NULL, "is""{Read}" boolean, PRIMARY KEY (ids, n, "key"));
