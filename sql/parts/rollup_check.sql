@@ -255,8 +255,8 @@ BEGIN
 		LEFT JOIN (SELECT r.oid, r.ev_class, 'pg_class'::regclass::oid AS view FROM pg_rewrite AS r WHERE r.rulename = '_RETURN') AS r
 		ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
 	WHERE d.deptype = 'n'
-		AND NOT EXISTS (SELECT FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass AND oid = d.objid AND conrelid = source)
-		-- nor what another rollup has: a function, its argument's type, a view
+		-- not what goes with it, nor what another rollup has: a function, its argument's type, a view
+		AND NOT EXISTS (SELECT FROM pg_depend AS o WHERE (o.classid, o.objid, o.refclassid, o.refobjid) = (d.classid, d.objid, 'pg_class'::regclass, source) AND o.deptype IN ('a', 'i'))
 		AND NOT EXISTS (SELECT FROM pg_proc WHERE pronamespace = c.relnamespace AND proargnames[1] = 'source_row' AND (d.objid IN (oid, proargtypes[0])
 						OR proname = (SELECT regexp_replace(relname, '_rows$', '_facts') FROM pg_class WHERE oid = r.ev_class)))
 		AND ((d.refclassid = 'pg_class'::regclass AND d.refobjid = source)

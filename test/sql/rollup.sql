@@ -213,7 +213,7 @@ CALL roaring64_rollup('events_2026_01', 'target', '{user_id}', 'event_id', '{"al
 CALL roaring64_rollup('follows', 'followed_by', '{followed}', 'follower', '{"other": true}');
 
 -- 12. What is lost, told as well; a dry run tells and does nothing
-CREATE TABLE posts (author int REFERENCES account, id int, liked boolean NOT NULL, body text CHECK (body <> ''), PRIMARY KEY (author, id));
+CREATE TABLE posts (author int REFERENCES account, id int, liked boolean NOT NULL, body text CHECK (body <> ''), size int GENERATED ALWAYS AS (length(body)) STORED, PRIMARY KEY (author, id));
 CREATE TABLE comments (author int, post int, FOREIGN KEY (author, post) REFERENCES posts);
 CREATE VIEW liked AS SELECT * FROM posts WHERE liked;
 CREATE POLICY mine ON posts USING (true);
