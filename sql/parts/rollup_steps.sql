@@ -127,12 +127,12 @@ BEGIN
 	RETURN NULL;', append, CASE WHEN NOT copying THEN
 			format(' EXCEPT ALL SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
 		-- all names are qualified, so search_path, which takes as long to set as a
-		-- row to append, is for what others' types, operators and functions look up
-		settings := (SELECT settings FROM pg_depend
+		-- row to append, is for what others' types, also in arrays, and functions look up
+		settings := (SELECT settings FROM pg_depend LEFT JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
 					 WHERE objid IN (to_regprocedure(format('%s(%s)', facts_function, row_type)),
 									 (SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(pending)))
-						 AND refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
-						 AND refobjid <> ALL (SELECT reltype FROM pg_class WHERE oid = source UNION SELECT row_type::regtype::oid) LIMIT 1);
+						 AND (atttypid >= 16384 OR refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
+						 AND refobjid <> ALL (SELECT reltype FROM pg_class WHERE oid = source UNION SELECT row_type::regtype::oid)) LIMIT 1);
 	ELSE
 		change := format('SELECT %s, %s FROM (SELECT %s, %s FROM ({facts}) AS f GROUP BY %s) AS g ORDER BY %s',
 			keys,

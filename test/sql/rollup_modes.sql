@@ -517,5 +517,23 @@ SELECT * FROM roaring64_facets('tags', 'docs', '{1}', 0);
 SELECT * FROM roaring64_facets('tags', 'gone', '{1}');
 SELECT * FROM roaring64_facets('tags', 'docs', NULL);
 
+-- a built-in operator of arrays calls those of the elements' type, whose functions
+-- must not find a writer's under the names that they use
+CREATE TYPE ct AS (n int);
+CREATE FUNCTION ct_cmp(ct, ct) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN btint4cmp(abs($1.n), abs($2.n)); END';
+CREATE FUNCTION ct_eq(ct, ct) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN int4eq(abs($1.n), abs($2.n)); END';
+CREATE OPERATOR = (LEFTARG = ct, RIGHTARG = ct, FUNCTION = ct_eq);
+CREATE OPERATOR CLASS ct_ops DEFAULT FOR TYPE ct USING btree AS OPERATOR 3 =, FUNCTION 1 ct_cmp(ct, ct);
+CREATE TABLE crates (k int NOT NULL, id int, a ct[], b ct[]);
+CALL roaring64_rollup('crates', 'crate_sets', '{k}', 'id', '{"same": "a = b"}', deferred => true);
+CREATE SCHEMA trap;
+CREATE FUNCTION trap.abs(int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''trapped''; RETURN $1; END';
+SET search_path = trap, pg_catalog, modes, public;
+INSERT INTO crates VALUES (1, 1, ARRAY[ROW(-1)::ct], ARRAY[ROW(1)::ct]);
+SET search_path = modes, public;
+SELECT * FROM crate_sets_now;
+DROP FUNCTION trap.abs;
+DROP SCHEMA trap;
+
 DROP SCHEMA modes CASCADE;
 DROP ROLE regress_rollup_owner, regress_rollup_next;
