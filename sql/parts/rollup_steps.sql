@@ -126,8 +126,8 @@ BEGIN
 	END IF;
 	RETURN NULL;', append, CASE WHEN NOT copying THEN
 			format(' EXCEPT ALL SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
-		-- all names are qualified, so search_path, which takes as long to set as a
-		-- row to append, is for what others' types, also in arrays, and functions look up
+		-- all names are qualified, so search_path, which takes as long to set as a row to append, is for what
+		-- others' operators, functions and types (from OID 16384 on), also those of elements, look up
 		settings := (SELECT settings FROM pg_depend LEFT JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
 					 WHERE objid IN (to_regprocedure(format('%s(%s)', facts_function, row_type)),
 									 (SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(pending)))
