@@ -486,8 +486,6 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
-		if (state->index_only)
-			slot_getallattrs(state->row);	/* expressions take it as done */
 		econtext->ecxt_scantuple = state->row;
 		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
 													 &isnull));
@@ -573,7 +571,10 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 							 table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(ss);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
+	/* also rows of the table get its id, whatever the scan returns */
+	ss->ps.scanopsfixed = false;
 	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
+	ss->ps.scanopsfixed = true;
 	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
 	state->ascending = intVal(lsecond(plan->custom_private)) >= 0;
