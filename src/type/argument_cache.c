@@ -6,29 +6,25 @@
  * A plan can hand the same value to a function row after row: a constant, a
  * parameter, or a column of the outer side of a join.  Detoasting it every
  * time can cost a thousand times as much as the function itself.  So each
- * call site remembers the last value of each argument in fn_extra.
+ * call site keeps at most one value of each argument in fn_extra.
  *
- * Two values are known to be the same
+ * There is one rule of identity: a value that is kept stands beside all the
+ * bytes of the datum by which it is recognised, and the two are made and
+ * dropped together.  Those of a TOAST pointer name a value that never changes:
+ * an update writes another one, whose OID can be the same only four billion
+ * OIDs later.  A constant is a part of the call site's own expression, so that
+ * to be it is to be that datum.  No length, beginning, address or memory
+ * context says that a value is the same: the next time, another one may be
+ * there.
  *
- * - if the expression is a constant, or a parameter of the query being run;
+ * How the last value began is remembered, too, but only as a reason to keep
+ * the next one, whatever that is.  So a scan over many values pays nothing.
+ * What the plan or its caller hands over as a parameter will probably come
+ * again: if it has to be detoasted, it is kept the first time.
  *
- * - if both are pointers to the same TOAST value: it is never changed in place,
- *   an update writes another one.  (Its OID could be given to another value
- *   only after it was vacuumed away and four billion OIDs later, within one
- *   execution.)
- *
- * - if their bytes are the same, which is worth finding out if the value is
- *   compressed, as it is small then (large ones are out of line); or if it has
- *   many buckets, as passing them one by one takes longer than to compare them.
- *
- * The address says nothing: the next time, another value may be there.
- *
- * The first time, only the first bytes are remembered, so that a scan over
- * many values pays nothing.  The second time in a row, the value is kept,
- * with an index of its buckets.  What the plan hands over as a parameter of its
- * own, from a subquery or the outer side of a join, will probably come again:
- * it is detoasted the first time into where it is kept.  At most one value per
- * argument is kept, for as long as the plan.
+ * Nothing is kept at a call site of unknown expression, such as that of an
+ * output function, which a session may hold on to; elsewhere it is kept as
+ * long as the expression's state.
  *
  * src/type/argument_cache.c
  *
@@ -39,20 +35,10 @@
 #include "access/detoast.h"
 #include "access/heaptoast.h"
 #include "nodes/primnodes.h"
-#include "utils/memutils.h"
 
 #include "expanded.h"
 
 #define MAX_SETS	2			/* no function has more set arguments */
-
-/*
- * Fetching part of a TOAST value takes a few index scans; fetching all of it
- * takes one, and a row for every 2 kB.  A walk to a bucket fetches up to
- * three parts per bucket on the way, so parts pay from so many bytes per
- * bucket on.
- */
-#define SLICE_MIN_BUCKET_SIZE (48 * 1024)
-#define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
 /* What fetching a part costs beside its own rows, as so many bytes of rows. */
 #define FETCH_COST	((size_t) 16 * TOAST_MAX_CHUNK_SIZE)
@@ -66,7 +52,7 @@
 /*
  * The bytes of a value are compared if it is at most this long, so that it
  * fits into a processor's cache, and if it is compressed or has at least this
- * many buckets.
+ * many buckets, as passing them one by one takes longer than to compare them.
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16
@@ -79,21 +65,40 @@
 
 typedef struct KeptArgument
 {
-	bool		is_stable;		/* the same in every call */
-	bool		from_plan;		/* a parameter of the plan */
-	bool		seen;			/* the last value began with head */
-	bool		kept;			/* and it is in set */
-	Size		size;			/* of the last datum, head included */
-	char		head[HEAD_SIZE];
-	struct varlena *bytes;		/* the datum, if it is longer than head */
-	struct varlena *copy;		/* what was detoasted, or NULL */
-	r64_set		set;
+	struct varlena *constant;	/* the argument, if it is one */
+	bool		is_parameter;	/* of the plan or of the query */
+
+	/* What is kept: all of it or, if datum is NULL, nothing. */
+	struct varlena *datum;		/* as it was handed over */
+	struct varlena *flat;		/* detoasted; may be datum itself */
+	r64_set		set;			/* of flat */
+
+	/* How the last datum began that was looked for and not found. */
+	Size		last_size;		/* 0 if there was none */
+	char		last_head[HEAD_SIZE];
 } KeptArgument;
 
 typedef struct CallSite
 {
 	KeptArgument arg[MAX_SETS];
 } CallSite;
+
+/* The forms in which an argument may answer a question. */
+typedef enum ArgumentForm
+{
+	FORM_SET,
+	FORM_PARTS,					/* in TOAST, of which not all is needed */
+	FORM_OBJECT					/* expanded, to be read as it is */
+} ArgumentForm;
+
+typedef struct Argument
+{
+	ArgumentForm form;
+	Datum		datum;
+	ToastSource source;			/* FORM_PARTS */
+	r64_set    *set;			/* FORM_SET; may be local */
+	r64_set		local;
+} Argument;
 
 /* The expression of an argument, or NULL if that is not known. */
 static Node *
@@ -113,147 +118,66 @@ argument_expression(FmgrInfo *flinfo, int argno)
 	return argno < list_length(args) ? list_nth(args, argno) : NULL;
 }
 
-static bool
-is_parameter(Node *expr, ParamKind kind)
-{
-	return expr != NULL && IsA(expr, Param) &&
-		((Param *) expr)->paramkind == kind;
-}
-
-/*
- * Whether flinfo belongs to a query, whose parameters do not change while it
- * runs.  PL/pgSQL also evaluates expressions without running a query, again and
- * again with the same flinfo, while its variables, which are parameters to
- * these, change.
- *
- * There is no official way to tell.  get_fn_expr_arg_stable, which window
- * functions ask, takes any such parameter for stable, and an element of a
- * constant array in "= ANY" as well.  Neither the expression nor the call says
- * who evaluates it.  But the state of a query's execution, and flinfo with it,
- * lies in the memory of its portal or of SPI's execution, and that of
- * PL/pgSQL's expressions in the memory of the transaction or of SPI's caller.
- * Names that are not these, as in a parallel worker, cost time and nothing
- * else: the argument is then one that may change.
- */
-static bool
-belongs_to_query(FmgrInfo *flinfo)
-{
-	MemoryContext parent = MemoryContextGetParent(flinfo->fn_mcxt);
-
-	return parent != NULL &&
-		(strcmp(parent->name, "PortalContext") == 0 ||
-		 strcmp(parent->name, "SPI Exec") == 0);
-}
-
-/* Whether an argument has the same value in all calls of flinfo. */
-static bool
-is_stable(FmgrInfo *flinfo, int argno)
-{
-	Node	   *expr = argument_expression(flinfo, argno);
-
-	return (expr != NULL && IsA(expr, Const)) ||
-		(is_parameter(expr, PARAM_EXTERN) && belongs_to_query(flinfo));
-}
-
-/*
- * Whether an argument is a variable of a procedural language, or may be one:
- * a parameter that can change from call to call.
- */
-static bool
-is_variable(FmgrInfo *flinfo, int argno)
-{
-	return is_parameter(argument_expression(flinfo, argno), PARAM_EXTERN) &&
-		!belongs_to_query(flinfo);
-}
-
 /*
  * Whether argument argno had better be changed in place: it is an object that
- * may be changed, or becomes one because it is the variable of a language
- * that will hand it over when it is changed again.
+ * may be changed, or becomes one because it may be the variable of a language
+ * that will hand it over when it is changed again.  (A query's own parameter
+ * cannot be told from that, and becomes an object for nothing.)
  */
 bool
 roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	Node	   *expr;
 
 	if (roaring64_writable(datum) != NULL)
 		return true;
-	return ROARING64_MODIFIES_IN_PLACE && !VARATT_IS_EXTERNAL(value) &&
-		VARSIZE_ANY(value) >= MIN_EDITED_SIZE &&
-		is_variable(fcinfo->flinfo, argno);
+	if (!ROARING64_MODIFIES_IN_PLACE || VARATT_IS_EXTERNAL(value) ||
+		VARSIZE_ANY(value) < MIN_EDITED_SIZE)
+		return false;
+	expr = argument_expression(fcinfo->flinfo, argno);
+	return expr != NULL && IsA(expr, Param) &&
+		((Param *) expr)->paramkind == PARAM_EXTERN;
 }
 
-static CallSite *
-get_call_site(FmgrInfo *flinfo)
+/* What is kept of an argument, or NULL if nothing of it ever is. */
+static KeptArgument *
+get_kept(FunctionCallInfo fcinfo, int argno)
 {
-	CallSite   *site = flinfo->fn_extra;
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	CallSite   *site;
 
+	if (flinfo == NULL)
+		return NULL;
+	site = flinfo->fn_extra;
 	if (site == NULL)
 	{
+		if (argument_expression(flinfo, argno) == NULL)
+			return NULL;
 		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
 		for (int i = 0; i < MAX_SETS; i++)
 		{
-			site->arg[i].is_stable = is_stable(flinfo, i);
-			site->arg[i].from_plan =
-				is_parameter(argument_expression(flinfo, i), PARAM_EXEC);
+			Node	   *expr = argument_expression(flinfo, i);
+
+			if (expr != NULL && IsA(expr, Const))
+				site->arg[i].constant = (struct varlena *)
+					DatumGetPointer(((Const *) expr)->constvalue);
+			site->arg[i].is_parameter = expr != NULL && IsA(expr, Param);
 		}
 		flinfo->fn_extra = site;
 	}
-	return site;
+	return &site->arg[argno];
 }
 
-static void
-forget(KeptArgument *arg)
-{
-	if (arg->kept)
-		r64_close(&arg->set);
-	if (arg->copy != NULL)
-		pfree(arg->copy);
-	if (arg->bytes != NULL)
-		pfree(arg->bytes);
-	arg->copy = arg->bytes = NULL;
-	arg->seen = arg->kept = false;
-}
-
-/* Returns a value detoasted: in arg->copy, if it was not already. */
-static struct varlena *
-detoast(KeptArgument *arg, struct varlena *value, MemoryContext context)
-{
-	MemoryContext oldcontext;
-	struct varlena *flat;
-
-	if (arg->copy != NULL)
-		return arg->copy;
-	oldcontext = MemoryContextSwitchTo(context);
-	flat = pg_detoast_datum_packed(value);
-	MemoryContextSwitchTo(oldcontext);
-	if (flat != value)
-		arg->copy = flat;
-	return flat;
-}
-
-/* Keeps a value that was seen before. */
-static void
-keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-
-	if (!arg->is_stable && arg->size > HEAD_SIZE)
-		value = arg->bytes = (struct varlena *)
-			memcpy(palloc(arg->size), value, arg->size);
-	arg->set = roaring64_view(detoast(arg, value, context));
-	r64_index_set(&arg->set);
-	arg->kept = true;
-	MemoryContextSwitchTo(oldcontext);
-}
-
-/* Whether comparing a value with the last one is worth it. */
+/* Whether a datum can be recognised, and it is worth it. */
 static bool
-is_comparable(struct varlena *value)
+is_recognisable(const KeptArgument *arg, struct varlena *value)
 {
 	uint64		buckets;
 
+	if (value == arg->constant)
+		return true;
 	if (VARATT_IS_EXTERNAL(value))
 		return VARATT_IS_EXTERNAL_ONDISK(value);
 	if (VARSIZE_ANY(value) > MAX_COMPARED)
@@ -268,108 +192,89 @@ is_comparable(struct varlena *value)
 	return buckets >= MIN_BUCKETS;
 }
 
-/*
- * Whether a value is the one that came last, as far as that was remembered: all
- * of its bytes, if it is kept.
- */
+/* Whether a datum is the one of which a set is kept. */
 static bool
-is_same(const KeptArgument *arg, struct varlena *value)
+is_kept(const KeptArgument *arg, struct varlena *value)
+{
+	if (arg->datum == NULL)
+		return false;
+	if (arg->datum == arg->constant)
+		return value == arg->constant;
+	return VARSIZE_ANY(value) == VARSIZE_ANY(arg->datum) &&
+		memcmp(value, arg->datum, VARSIZE_ANY(value)) == 0;
+}
+
+/* Whether a datum begins as the last one did. */
+static bool
+resembles_last(const KeptArgument *arg, struct varlena *value)
 {
 	Size		size = VARSIZE_ANY(value);
 
-	if (!arg->seen || size != arg->size ||
-		memcmp(value, arg->head, Min(size, HEAD_SIZE)) != 0)
-		return false;
-	return arg->bytes == NULL || memcmp(value, arg->bytes, size) == 0;
+	return size == arg->last_size &&
+		memcmp(value, arg->last_head, Min(size, HEAD_SIZE)) == 0;
 }
 
-static void
-remember(KeptArgument *arg, struct varlena *value)
-{
-	forget(arg);
-	arg->size = VARSIZE_ANY(value);
-	memcpy(arg->head, value, Min(arg->size, HEAD_SIZE));
-	arg->seen = true;
-}
-
-/*
- * Fetches two TOAST rows even if one would do, or none if the last part of the
- * kind has the bytes.  So a header of up to 400 containers is fetched once.
- */
-static const uint8_t *
-fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
-{
-	ToastSource *source = arg;
-	ToastPart  *part = &source->part[kind];
-	size_t		left = source->source.size - offset;
-
-	if (part->bytes != NULL)
-	{
-		if (offset >= part->offset &&
-			offset + size <= part->offset + part->size)
-			return (uint8_t *) VARDATA_ANY(part->bytes) +
-				(offset - part->offset);
-		pfree(part->bytes);
-	}
-	part->offset = offset;
-	part->size = Min(Max(size, MIN_PART), left);
-	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
-									 (int32) part->size);
-	return (uint8_t *) VARDATA_ANY(part->bytes);
-}
-
-/*
- * Fills *source if parts of a value can be fetched: if it is stored out of
- * line, uncompressed, and not too small for that.
- */
+/* Whether a datum that is not kept will probably come again. */
 static bool
-open_source(struct varlena *value, ToastSource *source)
+is_likely(const KeptArgument *arg, struct varlena *value)
 {
-	struct varatt_external pointer;
+	if (value == arg->constant)
+		return true;
+	if (arg->is_parameter &&
+		(VARATT_IS_COMPRESSED(value) || VARATT_IS_EXTERNAL(value)))
+		return true;
+	return arg->datum == NULL && resembles_last(arg, value);
+}
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
-		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
-		return false;
-	memset(source, 0, sizeof(*source));
-	source->source.env = &roaring64_env;
-	source->source.arg = source;
-	source->source.fetch = fetch_part;
-	source->source.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
-	source->pointer = value;
-	return true;
+/* Drops what is kept, for a datum that is not that. */
+static void
+forget(KeptArgument *arg, struct varlena *value)
+{
+	if (arg->datum != NULL)
+	{
+		struct varlena *datum = arg->datum;
+
+		arg->datum = NULL;
+		r64_close(&arg->set);
+		if (arg->flat != datum)
+			pfree(arg->flat);
+		if (datum != arg->constant)
+			pfree(datum);
+	}
+	arg->last_size = VARSIZE_ANY(value);
+	memcpy(arg->last_head, value, Min(arg->last_size, HEAD_SIZE));
 }
 
 /*
- * Whether a value is better read in parts: one that is large and of few
- * buckets.  Fills *source if so.
+ * Keeps a datum and its set.  A failure leaves nothing kept, and what it had
+ * made to the context.
  */
-bool
-roaring64_toast_source(Datum datum, ToastSource *source)
+static void
+keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 {
-	return open_source((struct varlena *) DatumGetPointer(datum), source) &&
-		r64_source_buckets(&source->source) <=
-		source->source.size / SLICE_MIN_BUCKET_SIZE;
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	struct varlena *datum = value;
+	struct varlena *flat;
+
+	Assert(arg->datum == NULL);
+	if (value != arg->constant)
+		datum = memcpy(palloc(VARSIZE_ANY(value)), value, VARSIZE_ANY(value));
+	flat = pg_detoast_datum_packed(datum);
+	MemoryContextSwitchTo(oldcontext);
+	arg->set = roaring64_view(flat);
+	arg->flat = flat;
+	arg->datum = datum;
 }
 
-/* The same for an argument, which must also be seen for the first time. */
-bool
-roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
-						ToastSource *source)
+/* Returns the set that is kept of an argument, which now has an index. */
+static r64_set *
+indexed(KeptArgument *arg, MemoryContext context)
 {
-	Datum		datum = PG_GETARG_DATUM(argno);
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	KeptArgument *arg;
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 
-	if (fcinfo->flinfo == NULL || !VARATT_IS_EXTERNAL_ONDISK(value))
-		return false;
-	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-	if (is_same(arg, value) || !roaring64_toast_source(datum, source))
-		return false;
-	remember(arg, value);
-	return true;
+	r64_index_set(&arg->set);
+	MemoryContextSwitchTo(oldcontext);
+	return &arg->set;
 }
 
 /*
@@ -382,39 +287,34 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	KeptArgument *arg;
+	KeptArgument *arg = get_kept(fcinfo, argno);
 
-	if (fcinfo->flinfo == NULL)
+	if (arg != NULL && is_recognisable(arg, value))
 	{
-		*local = DatumGetRoaring64(datum);
-		return local;
+		bool		likely;
+
+		if (is_kept(arg, value))
+			return indexed(arg, fcinfo->flinfo->fn_mcxt);
+		likely = is_likely(arg, value);
+		forget(arg, value);
+		if (likely)
+		{
+			keep(arg, value, fcinfo->flinfo->fn_mcxt);
+			/* a copy, as an index made by our caller is not to be kept */
+			*local = arg->set;
+			return local;
+		}
 	}
-	arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-	if (!arg->is_stable && !is_comparable(value))
-	{
-		*local = DatumGetRoaring64(datum);
-		return local;
-	}
-	if (arg->is_stable ? !arg->seen : !is_same(arg, value))
-	{
-		remember(arg, value);
-		if (arg->from_plan)
-			datum = PointerGetDatum(detoast(arg, value,
-											fcinfo->flinfo->fn_mcxt));
-		*local = DatumGetRoaring64(datum);
-		return local;
-	}
-	if (!arg->kept)
-		keep(arg, value, fcinfo->flinfo->fn_mcxt);
-	return &arg->set;
+	*local = DatumGetRoaring64(datum);
+	return local;
 }
 
 /*
- * Returns an argument as a set from which elements may be missing, but none
- * that has the place of a container of few.  A large value that is stored
- * uncompressed, and seen for the first time, is fetched no further than that
- * takes, if that is cheaper.  *cardinality becomes the number of elements of
- * the argument, unless it is NULL.
+ * The same as a set from which elements may be missing, but none that has the
+ * place of a container of few.  A large value that is stored uncompressed, and
+ * seen for the first time, is fetched no further than that takes, if that is
+ * cheaper.  *cardinality becomes the number of elements of the argument, unless
+ * it is NULL.
  */
 r64_set *
 roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
@@ -423,29 +323,111 @@ roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 {
 	struct varlena *value =
 		(struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argno));
+	KeptArgument *arg = get_kept(fcinfo, argno);
+	ToastSource source;
+	r64_buf		within;
 	r64_set    *set;
 
-	if (fcinfo->flinfo != NULL && VARATT_IS_EXTERNAL_ONDISK(value))
+	if (arg != NULL && !is_kept(arg, value) && !resembles_last(arg, value) &&
+		roaring64_open_source(value, &source) &&
+		r64_source_restrict(&source.source, few, FETCH_COST,
+							source.source.size /
+							(arg->is_parameter ? AGAIN_PART : 1),
+							&within, cardinality))
 	{
-		KeptArgument *arg = &get_call_site(fcinfo->flinfo)->arg[argno];
-		ToastSource source;
-		r64_buf		within;
-
-		if (!is_same(arg, value) && open_source(value, &source) &&
-			r64_source_restrict(&source.source, few, FETCH_COST,
-								source.source.size /
-								(arg->from_plan ? AGAIN_PART : 1),
-								&within, cardinality))
-		{
-			remember(arg, value);
-			*local = r64_open_buf(&roaring64_env, within);
-			return local;
-		}
+		forget(arg, value);
+		*local = r64_open_buf(&roaring64_env, within);
+		return local;
 	}
 	set = roaring64_getarg(fcinfo, argno, local);
 	if (cardinality != NULL)
 		*cardinality = r64_cardinality(set);
 	return set;
+}
+
+/*
+ * Opens an argument in the form that answers a question about a little of it
+ * best.  A value in TOAST that is seen for the first time is not fetched whole.
+ */
+static void
+open_argument(FunctionCallInfo fcinfo, int argno, Argument *a)
+{
+	struct varlena *value;
+	KeptArgument *arg;
+
+	a->datum = PG_GETARG_DATUM(argno);
+	value = (struct varlena *) DatumGetPointer(a->datum);
+	a->form = FORM_SET;
+	if (VARATT_IS_EXTERNAL_EXPANDED(value))
+	{
+		a->form = FORM_OBJECT;
+		return;
+	}
+	if (VARATT_IS_EXTERNAL_ONDISK(value) &&
+		(arg = get_kept(fcinfo, argno)) != NULL &&
+		!is_kept(arg, value) && !resembles_last(arg, value) &&
+		roaring64_toast_source(a->datum, &a->source))
+	{
+		forget(arg, value);
+		a->form = FORM_PARTS;
+		return;
+	}
+	a->set = roaring64_getarg(fcinfo, argno, &a->local);
+}
+
+/* Whether an argument contains an element. */
+bool
+roaring64_arg_contains(FunctionCallInfo fcinfo, int argno, int64 element)
+{
+	Argument	a;
+
+	open_argument(fcinfo, argno, &a);
+	switch (a.form)
+	{
+		case FORM_OBJECT:
+			return roaring64_expanded_contains(a.datum, element);
+		case FORM_PARTS:
+			return r64_source_contains(&a.source.source, element);
+		default:
+			return r64_contains(a.set, element);
+	}
+}
+
+/* How many elements an argument has. */
+uint64
+roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno)
+{
+	Argument	a;
+
+	open_argument(fcinfo, argno, &a);
+	switch (a.form)
+	{
+		case FORM_OBJECT:
+			return roaring64_expanded_cardinality(a.datum);
+		case FORM_PARTS:
+			return r64_source_cardinality(&a.source.source);
+		default:
+			return r64_cardinality(a.set);
+	}
+}
+
+/* The smallest element of an argument; false if it is empty. */
+bool
+roaring64_arg_min(FunctionCallInfo fcinfo, int argno, int64 *found)
+{
+	Argument	a;
+
+	open_argument(fcinfo, argno, &a);
+	switch (a.form)
+	{
+		case FORM_OBJECT:
+			a.local = roaring64_expanded_set(a.datum);
+			return r64_min(&a.local, found);
+		case FORM_PARTS:
+			return r64_source_min(&a.source.source, found);
+		default:
+			return r64_min(a.set, found);
+	}
 }
 
 /* Which of the first two arguments takes more bytes, uncompressed: 0 or 1. */

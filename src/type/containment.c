@@ -12,23 +12,7 @@
  */
 #include "postgres.h"
 
-#include "expanded.h"
-
-/* Whether the set contains the element, which is the other argument. */
-static bool
-set_contains_element(FunctionCallInfo fcinfo, int setno)
-{
-	Datum		set = PG_GETARG_DATUM(setno);
-	int64		element = PG_GETARG_INT64(1 - setno);
-	ToastSource source;
-
-	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(set)))
-		return roaring64_expanded_contains(set, element);
-	if (VARATT_IS_EXTERNAL(DatumGetPointer(set)) &&
-		roaring64_getarg_source(fcinfo, setno, &source))
-		return r64_source_contains(&source.source, element);
-	return r64_contains(PG_GETARG_ROARING64(setno), element);
-}
+#include "roaring64.h"
 
 /* Whether the set contains every integer of the range. */
 static bool
@@ -90,7 +74,7 @@ PG_FUNCTION_INFO_V1(roaring64_contains_element);
 Datum
 roaring64_contains_element(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(set_contains_element(fcinfo, 0));
+	PG_RETURN_BOOL(roaring64_arg_contains(fcinfo, 0, PG_GETARG_INT64(1)));
 }
 
 /*
@@ -133,7 +117,7 @@ PG_FUNCTION_INFO_V1(roaring64_element_contained);
 Datum
 roaring64_element_contained(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(set_contains_element(fcinfo, 1));
+	PG_RETURN_BOOL(roaring64_arg_contains(fcinfo, 1, PG_GETARG_INT64(0)));
 }
 
 /*

@@ -53,11 +53,7 @@ PG_FUNCTION_INFO_V1(roaring64_cardinality);
 Datum
 roaring64_cardinality(PG_FUNCTION_ARGS)
 {
-	ToastSource source;
-
-	if (roaring64_getarg_source(fcinfo, 0, &source))
-		PG_RETURN_INT64((int64) r64_source_cardinality(&source.source));
-	PG_RETURN_INT64((int64) r64_cardinality(PG_GETARG_ROARING64(0)));
+	PG_RETURN_INT64((int64) roaring64_arg_cardinality(fcinfo, 0));
 }
 
 /*

@@ -20,12 +20,9 @@ PG_FUNCTION_INFO_V1(roaring64_min);
 Datum
 roaring64_min(PG_FUNCTION_ARGS)
 {
-	ToastSource source;
 	int64		found;
 
-	if (roaring64_getarg_source(fcinfo, 0, &source) ?
-		!r64_source_min(&source.source, &found) :
-		!r64_min(PG_GETARG_ROARING64(0), &found))
+	if (!roaring64_arg_min(fcinfo, 0, &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }

@@ -77,13 +77,19 @@ typedef struct ToastSource
 	ToastPart	part[R64_PARTS];	/* the last of each kind */
 } ToastSource;
 
+/* toast_source.c */
+extern bool roaring64_open_source(struct varlena *value, ToastSource *source);
+extern bool roaring64_toast_source(Datum datum, ToastSource *source);
+
 /* argument_cache.c */
+extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
+extern bool roaring64_arg_contains(FunctionCallInfo fcinfo, int argno,
+								   int64 element);
+extern uint64 roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno);
+extern bool roaring64_arg_min(FunctionCallInfo fcinfo, int argno,
+							  int64 *found);
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
-extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
-extern bool roaring64_toast_source(Datum datum, ToastSource *source);
-extern bool roaring64_getarg_source(FunctionCallInfo fcinfo, int argno,
-									ToastSource *source);
 extern r64_set *roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 										const r64_set *few,
 										uint64 *cardinality, r64_set *local);

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_source.c
+ *	  A value that is read in parts, as far as a question needs them.
+ *
+ * src/type/toast_source.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/heaptoast.h"
+
+#include "roaring64.h"
+
+/*
+ * Fetching part of a TOAST value takes a few index scans; fetching all of it
+ * takes one, and a row for every 2 kB.  A walk to a bucket fetches up to
+ * three parts per bucket on the way, so parts pay from so many bytes per
+ * bucket on.
+ */
+#define SLICE_MIN_BUCKET_SIZE (48 * 1024)
+#define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
+
+/*
+ * Fetches two TOAST rows even if one would do, or none if the last part of the
+ * kind has the bytes.  So a header of up to 400 containers is fetched once.
+ */
+static const uint8_t *
+fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
+{
+	ToastSource *source = arg;
+	ToastPart  *part = &source->part[kind];
+	size_t		left = source->source.size - offset;
+
+	if (part->bytes != NULL)
+	{
+		if (offset >= part->offset &&
+			offset + size <= part->offset + part->size)
+			return (uint8_t *) VARDATA_ANY(part->bytes) +
+				(offset - part->offset);
+		pfree(part->bytes);
+	}
+	part->offset = offset;
+	part->size = Min(Max(size, MIN_PART), left);
+	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
+									 (int32) part->size);
+	return (uint8_t *) VARDATA_ANY(part->bytes);
+}
+
+/*
+ * Fills *source if parts of a value can be fetched: if it is stored out of
+ * line, uncompressed, and not too small for that.  The value must stay where
+ * it is while the source is used.
+ */
+bool
+roaring64_open_source(struct varlena *value, ToastSource *source)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
+		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
+		return false;
+	memset(source, 0, sizeof(*source));
+	source->source.env = &roaring64_env;
+	source->source.arg = source;
+	source->source.fetch = fetch_part;
+	source->source.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	source->pointer = value;
+	return true;
+}
+
+/*
+ * Whether a value is better read in parts: one that is large and of few
+ * buckets.  Fills *source if so.
+ */
+bool
+roaring64_toast_source(Datum datum, ToastSource *source)
+{
+	return roaring64_open_source((struct varlena *) DatumGetPointer(datum),
+								 source) &&
+		r64_source_buckets(&source->source) <=
+		source->source.size / SLICE_MIN_BUCKET_SIZE;
+}
