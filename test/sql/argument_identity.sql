@@ -27,8 +27,8 @@ large AS (
 buckets AS (
 	SELECT roaring64_agg(i << 32) AS s FROM generate_series(1::bigint, 39) i)
 INSERT INTO storing
-SELECT 'inline, pglz', 'EXTENDED', 'pglz', s, 2001, 1003 FROM even UNION ALL
-SELECT 'inline, lz4', 'EXTENDED', method, s, 2001, 1003 FROM even, lz4 UNION ALL
+SELECT 'inline, pglz', 'EXTENDED', 'pglz', s, 8001, 4003 FROM even UNION ALL
+SELECT 'inline, lz4', 'EXTENDED', method, s, 8001, 4003 FROM even, lz4 UNION ALL
 SELECT 'inline, many buckets', 'PLAIN', 'pglz', s, (40::bigint << 32) + 1, 40 FROM buckets UNION ALL
 SELECT 'out of line, compressed', 'EXTENDED', method, s, 2001, 4 FROM scattered, lz4 UNION ALL
 SELECT 'out of line, plain', 'EXTERNAL', 'pglz', s, 2001, 4 FROM scattered UNION ALL
