@@ -141,33 +141,38 @@ roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
 		((Param *) expr)->paramkind == PARAM_EXTERN;
 }
 
+/* Begins to keep arguments of a call site; NULL if nothing ever is kept. */
+static CallSite *
+make_call_site(FmgrInfo *flinfo)
+{
+	CallSite   *site;
+
+	if (argument_expression(flinfo, 0) == NULL)
+		return NULL;
+	site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
+	for (int i = 0; i < MAX_SETS; i++)
+	{
+		Node	   *expr = argument_expression(flinfo, i);
+
+		if (expr != NULL && IsA(expr, Const))
+			site->arg[i].constant = (struct varlena *)
+				DatumGetPointer(((Const *) expr)->constvalue);
+		site->arg[i].is_parameter = expr != NULL && IsA(expr, Param);
+	}
+	flinfo->fn_extra = site;
+	return site;
+}
+
 /* What is kept of an argument, or NULL if nothing of it ever is. */
-static KeptArgument *
+static inline KeptArgument *
 get_kept(FunctionCallInfo fcinfo, int argno)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
-	CallSite   *site;
+	CallSite   *site = flinfo == NULL ? NULL : flinfo->fn_extra;
 
-	if (flinfo == NULL)
-		return NULL;
-	site = flinfo->fn_extra;
 	if (site == NULL)
-	{
-		if (argument_expression(flinfo, argno) == NULL)
-			return NULL;
-		site = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallSite));
-		for (int i = 0; i < MAX_SETS; i++)
-		{
-			Node	   *expr = argument_expression(flinfo, i);
-
-			if (expr != NULL && IsA(expr, Const))
-				site->arg[i].constant = (struct varlena *)
-					DatumGetPointer(((Const *) expr)->constvalue);
-			site->arg[i].is_parameter = expr != NULL && IsA(expr, Param);
-		}
-		flinfo->fn_extra = site;
-	}
-	return &site->arg[argno];
+		site = make_call_site(flinfo);
+	return site == NULL ? NULL : &site->arg[argno];
 }
 
 /* Whether a datum can be recognised, and it is worth it. */
@@ -193,13 +198,13 @@ is_recognisable(const KeptArgument *arg, struct varlena *value)
 }
 
 /* Whether a datum is the one of which a set is kept. */
-static bool
+static inline bool
 is_kept(const KeptArgument *arg, struct varlena *value)
 {
 	if (arg->datum == NULL)
 		return false;
-	if (arg->datum == arg->constant)
-		return value == arg->constant;
+	if (value == arg->constant)
+		return value == arg->datum;
 	return VARSIZE_ANY(value) == VARSIZE_ANY(arg->datum) &&
 		memcmp(value, arg->datum, VARSIZE_ANY(value)) == 0;
 }
@@ -266,15 +271,14 @@ keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 	arg->datum = datum;
 }
 
-/* Returns the set that is kept of an argument, which now has an index. */
-static r64_set *
-indexed(KeptArgument *arg, MemoryContext context)
+/* Gives the set that is kept of an argument an index. */
+static void
+make_index(KeptArgument *arg, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 
 	r64_index_set(&arg->set);
 	MemoryContextSwitchTo(oldcontext);
-	return &arg->set;
 }
 
 /*
@@ -289,13 +293,16 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	KeptArgument *arg = get_kept(fcinfo, argno);
 
+	if (arg != NULL && is_kept(arg, value))
+	{
+		if (arg->set.index == NULL)
+			make_index(arg, fcinfo->flinfo->fn_mcxt);
+		return &arg->set;
+	}
 	if (arg != NULL && is_recognisable(arg, value))
 	{
-		bool		likely;
+		bool		likely = is_likely(arg, value);
 
-		if (is_kept(arg, value))
-			return indexed(arg, fcinfo->flinfo->fn_mcxt);
-		likely = is_likely(arg, value);
 		forget(arg, value);
 		if (likely)
 		{
