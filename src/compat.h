@@ -98,6 +98,20 @@ extern PGDLLEXPORT void _PG_init(void);
 	ExecInitScanTupleSlot(estate, scan, desc, callbacks)
 #endif
 
+/* Which scans of a table may be planned is the table's own from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#define roaring64_allows_seqscan(rel) \
+	(((rel)->pgs_mask & PGS_SEQSCAN) != 0)
+#define roaring64_allows_indexscan(rel) \
+	(((rel)->pgs_mask & PGS_INDEXSCAN) != 0)
+#define roaring64_allows_indexonlyscan(rel) \
+	(((rel)->pgs_mask & PGS_CONSIDER_INDEXONLY) != 0)
+#else
+#define roaring64_allows_seqscan(rel) enable_seqscan
+#define roaring64_allows_indexscan(rel) enable_indexscan
+#define roaring64_allows_indexonlyscan(rel) enable_indexonlyscan
+#endif
+
 /* From 18 on PL/pgSQL lets functions of extensions change its variables. */
 #define ROARING64_MODIFIES_IN_PLACE (PG_VERSION_NUM >= 180000)
 

@@ -21,11 +21,13 @@
 
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/index_selfuncs.h"
+#include "utils/syscache.h"
 
 #include "index/lookup.h"
 #include "planner/planner.h"
@@ -308,7 +310,7 @@ has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
 	Bitmapset  *kept = NULL;
 	ListCell   *cell;
 
-	if (!enable_indexonlyscan)
+	if (!roaring64_allows_indexonlyscan(rel))
 		return false;
 	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &wanted);
 	foreach(cell, rel->baserestrictinfo)
@@ -367,7 +369,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	 * An expression can fail for a row that a partial index leaves out, so it
 	 * must not be computed for all rows.
 	 */
-	cost.can_turn = enable_seqscan &&
+	cost.can_turn = roaring64_allows_seqscan(rel) &&
 		(index->indexprs == NIL || index->indpred == NIL);
 	count_searches(root, id, set, is_join, &cost);
 	cost_index(&cost.path, root, loop_count, false);
@@ -439,6 +441,20 @@ is_read_by_server(RelOptInfo *rel)
 	return false;
 }
 
+/* Whether a table has the access method that lookups were made and tried for. */
+static bool
+is_heap(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	bool		heap;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", table);
+	heap = ((Form_pg_class) GETSTRUCT(tuple))->relam == HEAP_TABLE_AM_OID;
+	ReleaseSysCache(tuple);
+	return heap;
+}
+
 /* set_rel_pathlist_hook: offers lookups for a table. */
 static void
 offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
@@ -446,9 +462,10 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 {
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
-	if (!enable_lookup || !enable_indexscan || rel->rtekind != RTE_RELATION || entry->inh ||
+	if (!enable_lookup || !roaring64_allows_indexscan(rel) ||
+		rel->rtekind != RTE_RELATION || entry->inh ||
 		entry->tablesample != NULL || rel->indexlist == NIL ||
-		!is_read_by_server(rel))
+		!is_read_by_server(rel) || !is_heap(entry->relid))
 		return;
 	match_clauses(root, rel, rel->baserestrictinfo, false);
 	match_clauses(root, rel, rel->joininfo, true);

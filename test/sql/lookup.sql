@@ -450,5 +450,15 @@ SELECT count(*) FROM down WHERE other < 0 AND id <@ int8range(100, 200)::roaring
 DROP OPERATOR FAMILY down_ops USING btree CASCADE;
 RESET enable_seqscan;
 
-DROP TABLE a, b, p, large, down, things, shapes;
+-- a table of another access method, which need not read rows as lookups do
+CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE elsewhere USING other_heap AS SELECT * FROM down;
+CREATE INDEX ON elsewhere (id);
+ANALYZE elsewhere;
+CREATE INDEX ON down (id);
+SELECT name, looked_up(format('SELECT * FROM %s WHERE id <@ (SELECT s FROM large)', name)) = 'same' AS by_lookup FROM unnest('{down,elsewhere}'::text[]) name;
+SELECT (SELECT count(*) FROM elsewhere WHERE id <@ (SELECT s FROM large)) = (SELECT count(*) FROM down WHERE id <@ (SELECT s FROM large)) AS same;
+
+DROP TABLE a, b, p, large, down, elsewhere, things, shapes;
+DROP ACCESS METHOD other_heap;
 DROP FUNCTION differing, turns, looked_up, compare_down;
