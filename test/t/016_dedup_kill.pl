@@ -12,7 +12,7 @@
 # Then the same ids must be there on a standby, in a dump that is restored, and
 # in a prepared transaction that outlives a crash.
 #
-# $ROARING64_TEST_KILLS says how often to kill; 2 if not given.
+# It is killed once by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
@@ -24,11 +24,12 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $kills = $ENV{ROARING64_TEST_KILLS} || 2;
+my $kills = effort(1);
 my $clients = 4;
 my $dir = tempdir(CLEANUP => 1);
 

@@ -11,7 +11,7 @@
 # or terminated, or finds a lock that it does not get.  Then it is called again,
 # and when it is in step, plain SQL over the rows must give the same sets.
 #
-# $ROARING64_TEST_KILLS says how often; 3 if not given.
+# Each happens once by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
@@ -19,14 +19,16 @@ use warnings FATAL => 'all';
 use IPC::Run;
 use Time::HiRes qw(usleep time);
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $kills = $ENV{ROARING64_TEST_KILLS} // 3;
-my $seed = $ENV{ROARING64_TEST_SEED} // int(time);
-note "ROARING64_TEST_SEED=$seed";
-srand $seed;
+my $kills = effort(4);
+my $seed = seed();
 
 my $node = PostgreSQL::Test::Cluster->new('rollup');
 $node->init;
@@ -235,9 +237,10 @@ for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{
 }
 
 # How long who changes rows has waited so far for a rollup, in ms, again and
-# again.  TRUNCATE waits for a whole step and is left out.
+# again, and when that was.  TRUNCATE waits for a whole step and is left out.
 append_to_file("$dir/watch.sql", q{
-	SELECT coalesce(round(1000 * max(extract(epoch FROM clock_timestamp() - l.waitstart))), 0)
+	SELECT coalesce(round(1000 * max(extract(epoch FROM clock_timestamp() - l.waitstart))), 0),
+		round(1000 * extract(epoch FROM clock_timestamp()))
 	FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.application_name = 'copier' AND a.pid = ANY (pg_blocking_pids(l.pid))
 	WHERE NOT l.granted AND l.mode <> 'AccessExclusiveLock' \watch 0.02
 });
@@ -251,6 +254,7 @@ my @ways = ('kill -9', 'pg_cancel_backend', 'lock', 'pg_terminate_backend');
 my $worst = 0;
 my $waited = 0;
 my $looks = 0;
+my $longest_look = 0;
 my %states;
 for my $n (0 .. $kills - 1)
 {
@@ -273,9 +277,13 @@ for my $n (0 .. $kills - 1)
 		$way eq 'lock' && $n % 8 < 4 ? ('-c', "SET lock_timeout = '200ms'") : (),
 		'-c', "SET application_name = 'copier'", '-c', $rollup{$target});
 	usleep 20_000 + rand 1_500_000;
-	$states{ value(qq{SELECT coalesce((xpath('//state/text()',
-		query_to_xml('SELECT state FROM ${target}_rollup', true, true, '')))[1]::text, 'none')
-		WHERE to_regclass('${target}_rollup') IS NOT NULL}) || 'none' }++;
+	$states{ value(qq{
+		SELECT to_regclass('${target}_rollup') IS NULL AS none \\gset
+		\\if :none
+		SELECT 'none';
+		\\else
+		SELECT state FROM ${target}_rollup;
+		\\endif}) }++;
 	my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'copier'});
 	my $log = -s $node->logfile;
 	# it may have ended meanwhile
@@ -310,10 +318,14 @@ for my $n (0 .. $kills - 1)
 	value("CALL roaring64_rollup_drop('$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
 	for my $file (glob "$dir/watch$n.out $dir/watch$n-again.out")
 	{
-		for (split /\n/, slurp_file($file))
+		my $last;
+		for (slurp_file($file) =~ /^\d+\|\d+$/mg)
 		{
+			my ($ms, $now) = split /\|/;
 			$looks++;
-			$waited = $_ if /^\d+$/ && $_ > $waited;
+			$waited = $ms if $ms > $waited;
+			$longest_look = $now - $last if defined $last && $now - $last > $longest_look;
+			$last = $now;
 		}
 	}
 	for my $file (glob "$dir/latency$n*")
@@ -325,12 +337,13 @@ for my $n (0 .. $kills - 1)
 		}
 	}
 }
-diag(sprintf '%d interruptions, in state %s; a writer waited for a rollup for %d ms, in %d looks, and its transaction took %.1f s, at most',
-	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $waited, $looks, $worst / 1e6);
+diag(sprintf '%d interruptions, in state %s; a writer waited for a rollup for %d ms, in %d looks of up to %d ms, and its transaction took %.1f s, at most',
+	$kills, join(', ', map { "$_: $states{$_}" } sort keys %states), $waited, $looks, $longest_look, $worst / 1e6);
 
-# Half a second is what it is to be; more is for machines that are busy.
+# Half a second is what it is to be; more is for machines that are busy, on which
+# looks take longer, too.
 cmp_ok($looks, '>', 0, 'somebody looked');
-cmp_ok($waited, '<', 3000, 'no writer waited for long');
+cmp_ok($waited, '<', 3000 + 10 * $longest_look, 'no writer waited for long');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
 
 $node->stop;

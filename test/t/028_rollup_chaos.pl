@@ -11,7 +11,8 @@
 # note every row in a table in the same transaction.  Folds are cancelled and
 # terminated, and the server is killed and started.
 #
-# $ROARING64_TEST_SECONDS says for how long; 20 if not given.
+# That is done 25 times by default (test/perl/Effort.pm), and until the server was
+# killed and somebody has asked.
 
 use strict;
 use warnings FATAL => 'all';
@@ -19,14 +20,16 @@ use warnings FATAL => 'all';
 use IPC::Run;
 use Time::HiRes qw(usleep time);
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seconds = $ENV{ROARING64_TEST_SECONDS} // 20;
-my $seed = $ENV{ROARING64_TEST_SEED} // int(time);
-note "ROARING64_TEST_SEED=$seed";
-srand $seed;
+my $turns = effort(25);
+my $seed = seed();
 
 my $node = PostgreSQL::Test::Cluster->new('chaos');
 $node->init;
@@ -194,15 +197,15 @@ value('TRUNCATE noted; INSERT INTO noted SELECT * FROM events');
 value($rollup{kept});
 
 my %count = (kill => 0, cancel => 0, terminate => 0, drop => 0);
-my $end = time + $seconds;
+my $turn = 0;
 my $day = 3;
 start_all();
 start_others();
-while (time < $end)
+while ($turn++ < $turns || !$count{kill} || value('SELECT count(*) FROM answers') == 0)
 {
 	usleep 300_000 + rand 700_000;
 	my $what = rand;
-	if ($what < 0.08 || !$count{kill} && $end - time < $seconds / 2)
+	if ($what < 0.04 || !$count{kill} && $turn > $turns / 2)
 	{
 		my $log = -s $node->logfile;
 		my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE query ~ 'rollup_fold|change' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1});
@@ -252,7 +255,7 @@ for my $what ('kept', 'later')
 	is(value("SELECT count(*) FROM ${what}_pending"), 0, "$what: nothing is pending after a fold");
 	is(value(question($what) =~ s/_now\b//gr), 0, "$what: the sets themselves are what SQL makes of the rows");
 }
-diag("chaos: $seconds s, kill -9 $count{kill}, cancelled $count{cancel}, terminated $count{terminate}, "
+diag("chaos: $turns turns, kill -9 $count{kill}, cancelled $count{cancel}, terminated $count{terminate}, "
 	  . "partitions dropped $count{drop}, answers $answers, rows noted " . value('SELECT count(*) FROM noted')
 	  . ', in log ' . value('SELECT count(*) FROM log'));
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
