@@ -8,13 +8,7 @@
 # since, after VACUUM, and after all processes of the server were killed while
 # it was writing.  Some of the queries are also compared with a sequential scan.
 #
-# For a long run, by hand:
-#
-#	ROARING64_TEST_GIN_ROWS=1000000 ROARING64_TEST_GIN_QUERIES=10000 \
-#		tools/private-server make installcheck REGRESS= ISOLATION= \
-#		PROVE_TESTS=test/t/010_gin_answers.pl PROVE_FLAGS=-v
-#
-# ROARING64_TEST_SEED repeats a run: the seed is shown.
+# There are 6000 documents and 200 queries by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
@@ -25,16 +19,16 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $rows = $ENV{ROARING64_TEST_GIN_ROWS} || 6000;
-my $queries = $ENV{ROARING64_TEST_GIN_QUERIES} || 200;
-my $seed = $ENV{ROARING64_TEST_SEED} || time % 1000000;
-$seed = int $seed;
-note("$rows documents, $queries queries, seed $seed");
+my $rows = effort(6000);
+my $queries = effort(200);
+my $seed = seed();
+note("$rows documents, $queries queries");
 
 # The indexes.  One moves its pending entries all the time, one never by itself.
 my %indexes = (

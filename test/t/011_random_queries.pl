@@ -2,23 +2,21 @@
 #	  Random queries with "id <@ set" give the same with and without indexes.
 #
 # test/random_queries.sql makes tables with indexes of many shapes, and the
-# queries.  These run for ROARING64_TEST_QUERY_SECONDS, 60 by default, or until
-# ROARING64_TEST_QUERIES have been executed.  ROARING64_TEST_SEED repeats a run:
-# the seed is shown.
+# queries, 4000 by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
+use lib "$FindBin::RealBin/../perl";
 
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $queries = int($ENV{ROARING64_TEST_QUERIES} || 1000000000);
-my $seconds = int($ENV{ROARING64_TEST_QUERY_SECONDS} || ($ENV{ROARING64_TEST_QUERIES} ? 86400 : 60));
-my $seed = int($ENV{ROARING64_TEST_SEED} || time % 1000000);
-note("seed $seed");
+my $queries = effort(4000);
+my $seed = seed();
 
 my $node = PostgreSQL::Test::Cluster->new('queries');
 $node->init;
@@ -31,7 +29,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
 $node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../random_queries.sql"));
 
 my ($status, $stdout, $stderr) = $node->psql('postgres',
-	"SELECT * FROM random_queries.compare_queries($seed, $queries, $seconds)");
+	"SELECT * FROM random_queries.compare_queries($seed, $queries)");
 is($status, 0, 'the queries were executed') or BAIL_OUT($stderr);
 my ($executed, $differing, $plans) = split /\|/, $stdout, 3;
 note("$executed queries: $plans");

@@ -12,6 +12,10 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -89,14 +93,13 @@ SKIP:
 	  unless $node->safe_psql('postgres',
 		q{SELECT count(*) FROM pg_available_extension_versions WHERE name = 'roaringbitmap' AND version ~ '^(1\.[2-9]|[2-9])'});
 
-	my $seed = $ENV{ROARING64_TEST_SEED} // time;
-	note "ROARING64_TEST_SEED=$seed";
+	my $seed = seed();
 
 	# Sets of every kind of container, without and with negative elements.
 	$node->safe_psql(
 		'postgres', qq{
 		CREATE EXTENSION roaringbitmap;
-		SELECT setseed(0.@{[ $seed % 1000000 ]});
+		SELECT setseed(0.$seed);
 		CREATE TABLE elements AS
 		SELECT DISTINCT id, CASE id % 6
 			WHEN 0 THEN (random() * 200)::bigint

@@ -5,8 +5,8 @@
 # it: so a message that is in the table was delivered, and the primary key
 # refuses one that was delivered twice.  Meanwhile messages are added, one by
 # one and in batches, and some of them cancelled.  Then the server is killed
-# with SIGKILL under the same load, again and again, ROARING64_TEST_DELAY_KILLS
-# times or 3; and at last a standby is promoted.
+# with SIGKILL under the same load, once by default (test/perl/Effort.pm); and at
+# last a standby is promoted.
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,12 +18,13 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $takers = 8;
-my $kills = $ENV{ROARING64_TEST_DELAY_KILLS} || 3;
+my $kills = effort(1);
 
 my $node = PostgreSQL::Test::Cluster->new('delay');
 $node->init(allows_streaming => 1);

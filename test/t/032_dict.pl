@@ -9,7 +9,8 @@
 # few codes are lost.  A standby looks keys up, and pg_dump and logical replication
 # keep all codes and add none twice.
 #
-# $ROARING64_TEST_DICT is the number of seconds; 10 if not given.
+# That goes on until 800 batches are encoded (test/perl/Effort.pm); the server is
+# killed after half of them.
 
 use strict;
 use warnings FATAL => 'all';
@@ -18,18 +19,18 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use IPC::Run;
-use Time::HiRes qw(usleep time);
+use Time::HiRes qw(usleep);
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seconds = $ENV{ROARING64_TEST_DICT} // 10;
+my $wanted = effort(800);
+my $kills = effort(1);
 my $writers = 8;
-my $seed = $ENV{ROARING64_TEST_SEED} // int(time);
-note "ROARING64_TEST_SEED=$seed";
-srand $seed;
+seed();
 
 my $node = PostgreSQL::Test::Cluster->new('dict');
 $node->init(allows_streaming => 'logical');
@@ -67,6 +68,8 @@ $node->safe_psql(
 
 my $errors = '';
 
+sub value { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+
 # Writes until the time is over, in sessions that may be killed.
 sub writer
 {
@@ -91,15 +94,14 @@ sub finish
 }
 
 my ($killed, $crashed) = (0, 0);
-my $end = time + $seconds;
+my $encoded_batches = 0;
 my @sessions = map { writer() } 1 .. $writers;
-my $next_crash = time + $seconds / 3;
-while (time < $end)
+while ($encoded_batches < $wanted)
 {
 	usleep(50_000 + rand 100_000);
-	if (time > $next_crash)
+	$encoded_batches = value('SELECT count(*) FROM counted WHERE encoded > 0');
+	if ($encoded_batches > $wanted * ($crashed + 1) / ($kills + 1) && $crashed < $kills)
 	{
-		$next_crash = time + $seconds / 3;
 		$crashed++;
 		kill_server($node);
 		finish($_) for @sessions;
@@ -108,7 +110,7 @@ while (time < $end)
 	}
 	elsif (rand() < 0.1)
 	{
-		$killed += $node->safe_psql('postgres',
+		$killed += value(
 			q{SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL write%' LIMIT 1) AS one});
 	}
 	for my $session (@sessions)
@@ -121,8 +123,6 @@ while (time < $end)
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL write%'});
 finish($_) for @sessions;
 is($errors, '', 'no session ends with an error of its own');
-
-sub value { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 
 my ($batches, $encoded, $refused) = split /\|/, value('SELECT count(*) FILTER (WHERE encoded > 0), sum(encoded), sum(refused) FROM counted');
 my ($keys, $last) = split /\|/, value(q{SELECT keys, last_code FROM roaring64_dict_stats('users')});

@@ -3,19 +3,24 @@
 #	  COPY, and their indexes find the same.
 #
 # Compared are the bytes of every set, what GIN finds, and that equality and
-# order hold.  The largest set has ROARING64_TEST_LARGE_MB megabytes, or 1.
+# order hold.  The largest set has 1 MB
+# by default, and 32 at most (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
 
 use File::Temp qw(tempdir);
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $large_mb = $ENV{ROARING64_TEST_LARGE_MB} || 1;
-my $dir      = tempdir(CLEANUP => 1);
+my $large_mb = effort(1, 32);
+my $dir = tempdir(CLEANUP => 1);
 
 my $schema = q{
 	CREATE EXTENSION roaring64;

@@ -7,16 +7,20 @@
 # by text up to half of it.
 #
 # Takes some gigabytes of memory and of disk, and minutes, so it is left out
-# unless $ROARING64_TEST_LARGEST is set.
+# unless the effort is 20 times the usual (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'ROARING64_TEST_LARGEST is not set' unless $ENV{ROARING64_TEST_LARGEST};
+plan skip_all => 'ROARING64_TEST_EFFORT is less than 20' if effort(1) < 20;
 
 my $node = PostgreSQL::Test::Cluster->new('largest');
 $node->init;

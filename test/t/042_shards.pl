@@ -9,12 +9,15 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{ROARING64_TEST_SEED} // time;
-note "ROARING64_TEST_SEED=$seed";
+my $seed = seed();
 
 my $front = PostgreSQL::Test::Cluster->new('front');
 $front->init;
@@ -80,7 +83,7 @@ for my $n (1 .. 3)
 # Arrays, runs and bitsets, on both sides of 0; users 1 and 2 have sets that are
 # shown in hexadecimal digits.
 $front->safe_psql('postgres', qq{
-	SELECT setseed(0.@{[ $seed % 1000000 ]});
+	SELECT setseed(0.$seed);
 	INSERT INTO one.reads
 	SELECT DISTINCT user_id, CASE user_id % 4
 			WHEN 0 THEN (random() * 200)::bigint

@@ -8,19 +8,22 @@
 # text and bytes, and the three ways in for bytes agree about it.
 #
 # For each way and kind, how many were tried, taken and refused with which
-# error code is printed.  $ROARING64_TEST_HOSTILE is the number of inputs of a
-# kind, 250 by default, and $ROARING64_TEST_SEED the seed, which is printed.
+# error code is printed.  There are 250 inputs of a kind by default
+# (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $cases = $ENV{ROARING64_TEST_HOSTILE} || 250;
-my $seed = $ENV{ROARING64_TEST_SEED} || time;
-srand $seed;
+my $cases = effort(250);
+my $seed = seed();
 
 # Error codes, by way in.  Arrays and ranges are read by the server first.
 my %codes = (

@@ -12,19 +12,23 @@
 # again are left out, as the server itself notes each change until the
 # transaction ends.
 #
-# $ROARING64_TEST_CALLS is the number of calls in all, 200000 by default; with
-# 10000000 a leak of one or two bytes per call is seen.
+# There are 200,000 calls in all by default (test/perl/Effort.pm); with
+# 10,000,000 a leak of one or two bytes per call is seen.
 
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'there is no /proc' unless -r '/proc/self/statm';
 
-my $calls = $ENV{ROARING64_TEST_CALLS} || 200_000;
+my $calls = effort(200_000);
 
 # How much more is no leak: blocks that are kept, malloc's own affairs.
 my $context_slack = 64 * 1024;

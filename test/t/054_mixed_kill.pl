@@ -8,7 +8,7 @@
 # is there compared with the plain tables: once more is gone on with, and at
 # last the rollup is brought to its end.
 #
-# $ROARING64_TEST_KILLS says how often to kill; 2 if not given.
+# It is killed once by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
@@ -20,14 +20,13 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $kills = $ENV{ROARING64_TEST_KILLS} || 2;
-my $seed = $ENV{ROARING64_TEST_SEED} // time;
-note "ROARING64_TEST_SEED=$seed";
-srand $seed;
+my $kills = effort(1);
+my $seed = seed();
 
 my $node = PostgreSQL::Test::Cluster->new('mixed');
 $node->init;

@@ -7,19 +7,21 @@
 # everything that takes a set is called with each of them, as it lies there.
 # Allowed are an answer and the report of corrupted data.
 #
-# $ROARING64_TEST_DAMAGED is the number of sets, 150 by default, and
-# $ROARING64_TEST_SEED the seed, which is printed.
+# There are 150 sets by default (test/perl/Effort.pm).
 
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $count = $ENV{ROARING64_TEST_DAMAGED} || 150;
-my $seed = $ENV{ROARING64_TEST_SEED} || time;
-srand $seed;
+my $count = effort(150);
+my $seed = seed();
 
 my $page_size = 8192;
 
