@@ -13,7 +13,9 @@
  * set is what it has from 0 on, the low half, and then what it has below 0, the
  * high half.  The functions that depend on the order put the halves together.
  *
- * Bodies are parsed here, so that they need no search_path.
+ * Bodies are parsed here, so that they need no search_path.  All arguments have
+ * names: where some have none, the server writes a body that it cannot read, and
+ * pg_upgrade fails.
  *
  * sql/roaring64_compat--1.0.sql
  *
@@ -28,7 +30,7 @@ CREATE DOMAIN roaringbitmap AS roaring64 CONSTRAINT roaringbitmap_integers
 	CHECK (roaring64_min(VALUE) >= -2147483648 AND roaring64_max(VALUE) <= 2147483647);
 
 -- All integers from the first to the last, which are bigints if any are there.
-CREATE FUNCTION _rb_between(numeric, numeric)
+CREATE FUNCTION _rb_between(first numeric, last numeric)
 RETURNS int8range LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN $1 <= $2
 	THEN int8range($1::bigint, nullif($2, 9223372036854775807)::bigint, '[]')
@@ -36,7 +38,7 @@ RETURN CASE WHEN $1 <= $2
 
 -- Adds what is no bigint, too, if the results are; what lies between the two is
 -- one as well.
-CREATE FUNCTION _rb_move(roaring64, numeric)
+CREATE FUNCTION _rb_move(bitmap roaring64, distance numeric)
 RETURNS roaring64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN abs($2) <= 9223372036854775807 THEN roaring64_shift($1, $2::bigint)
 	ELSE roaring64_shift(roaring64_shift(roaring64_shift($1,
@@ -44,39 +46,39 @@ RETURN CASE WHEN abs($2) <= 9223372036854775807 THEN roaring64_shift($1, $2::big
 
 -- The bounds of ranges, as unsigned numbers.  The range begins at the first and
 -- ends before the other; with 64 bits an end of 0 is none.
-CREATE FUNCTION _rb_start(bigint)
+CREATE FUNCTION _rb_start(bound bigint)
 RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1;
-CREATE FUNCTION _rb_end(bigint)
+CREATE FUNCTION _rb_end(bound bigint)
 RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1;
-CREATE FUNCTION _rb64_start(bigint)
+CREATE FUNCTION _rb64_start(bound bigint)
 RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 + CASE WHEN $1 < 0 THEN 18446744073709551616 ELSE 0 END;
-CREATE FUNCTION _rb64_end(bigint)
+CREATE FUNCTION _rb64_end(bound bigint)
 RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 + CASE WHEN $1 <= 0 THEN 18446744073709551616 ELSE 0 END;
 
 -- Counts, of no rows NULL and not 0.
-CREATE FUNCTION _rb_cardinality_finalfn(roaring64)
+CREATE FUNCTION _rb_cardinality_finalfn(bitmap roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality_finalfn'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 
-CREATE FUNCTION roaringbitmap64(bytea)
+CREATE FUNCTION roaringbitmap64(bytes bytea)
 RETURNS roaringbitmap64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1::roaring64;
-CREATE FUNCTION roaringbitmap(bytea)
+CREATE FUNCTION roaringbitmap(bytes bytea)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1::roaring64;
-CREATE FUNCTION rb64_to_roaringbitmap(roaringbitmap64)
+CREATE FUNCTION rb64_to_roaringbitmap(bitmap roaringbitmap64)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1;
-CREATE FUNCTION rb64_from_roaringbitmap(roaringbitmap)
+CREATE FUNCTION rb64_from_roaringbitmap(bitmap roaringbitmap)
 RETURNS roaringbitmap64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1;
 
-CREATE FUNCTION _rb_shift(roaring64, numeric, half numeric)
+CREATE FUNCTION _rb_shift(bitmap roaring64, distance numeric, half numeric)
 RETURNS roaring64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT coalesce(roaring64_or_agg(_rb_move($1 & part, step)), '{}')
@@ -89,10 +91,10 @@ RETURN (
 	WHERE NOT isempty(part));
 
 -- The operators of roaring64 have these arguments, too, but for shifts.
-CREATE FUNCTION _rb_shiftright(roaring64, bigint)
+CREATE FUNCTION _rb_shiftright(bitmap roaring64, distance bigint)
 RETURNS roaring64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN _rb_shift($1, $2, 9223372036854775808);
-CREATE FUNCTION _rb_shiftleft(roaring64, bigint)
+CREATE FUNCTION _rb_shiftleft(bitmap roaring64, distance bigint)
 RETURNS roaring64 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN _rb_shift($1, - $2::numeric, 9223372036854775808);
 CREATE OPERATOR >> (LEFTARG = roaring64, RIGHTARG = bigint, FUNCTION = _rb_shiftright);
@@ -110,122 +112,122 @@ RETURNS int8range LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN _rb_between(greatest(_rb_start($1), 2147483648) - 4294967296,
 	least(_rb_end($2), 4294967296) - 4294967297);
 
-CREATE FUNCTION rb_build(integer[])
+CREATE FUNCTION rb_build(elements integer[])
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_from_array($1);
-CREATE FUNCTION rb_runoptimize(roaringbitmap)
+CREATE FUNCTION rb_runoptimize(bitmap roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1;
-CREATE FUNCTION rb_and(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_and(a roaringbitmap, b roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 & $2;
-CREATE FUNCTION rb_or(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_or(a roaringbitmap, b roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 | $2;
-CREATE FUNCTION rb_xor(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_xor(a roaringbitmap, b roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 # $2;
-CREATE FUNCTION rb_andnot(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_andnot(a roaringbitmap, b roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 - $2;
-CREATE FUNCTION rb_add(roaringbitmap, integer)
+CREATE FUNCTION rb_add(bitmap roaringbitmap, element integer)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 | $2;
-CREATE FUNCTION rb_add(integer, roaringbitmap)
+CREATE FUNCTION rb_add(element integer, bitmap roaringbitmap)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $2 | $1;
-CREATE FUNCTION rb_remove(roaringbitmap, integer)
+CREATE FUNCTION rb_remove(bitmap roaringbitmap, element integer)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 - $2;
-CREATE FUNCTION rb_shiftright(roaringbitmap, distance bigint)
+CREATE FUNCTION rb_shiftright(bitmap roaringbitmap, distance bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN _rb_shift($1, $2, 2147483648);
-CREATE FUNCTION rb_shiftleft(roaringbitmap, distance bigint)
+CREATE FUNCTION rb_shiftleft(bitmap roaringbitmap, distance bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN _rb_shift($1, - $2::numeric, 2147483648);
-CREATE FUNCTION rb_contains(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_contains(a roaringbitmap, b roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 @> $2;
-CREATE FUNCTION rb_contains(roaringbitmap, integer)
+CREATE FUNCTION rb_contains(bitmap roaringbitmap, element integer)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 @> $2;
-CREATE FUNCTION rb_containedby(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_containedby(a roaringbitmap, b roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 <@ $2;
-CREATE FUNCTION rb_containedby(integer, roaringbitmap)
+CREATE FUNCTION rb_containedby(element integer, bitmap roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 <@ $2;
-CREATE FUNCTION rb_intersect(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_intersect(a roaringbitmap, b roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 && $2;
-CREATE FUNCTION rb_equals(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_equals(a roaringbitmap, b roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 = $2;
-CREATE FUNCTION rb_not_equals(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_not_equals(a roaringbitmap, b roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 <> $2;
-CREATE FUNCTION rb_is_empty(roaringbitmap)
+CREATE FUNCTION rb_is_empty(bitmap roaringbitmap)
 RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_is_empty($1);
-CREATE FUNCTION rb_cardinality(roaringbitmap)
+CREATE FUNCTION rb_cardinality(bitmap roaringbitmap)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_cardinality($1);
-CREATE FUNCTION rb_and_cardinality(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_and_cardinality(a roaringbitmap, b roaringbitmap)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_and_cardinality($1, $2);
-CREATE FUNCTION rb_or_cardinality(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_or_cardinality(a roaringbitmap, b roaringbitmap)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_or_cardinality($1, $2);
-CREATE FUNCTION rb_xor_cardinality(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_xor_cardinality(a roaringbitmap, b roaringbitmap)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_xor_cardinality($1, $2);
-CREATE FUNCTION rb_andnot_cardinality(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_andnot_cardinality(a roaringbitmap, b roaringbitmap)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_andnot_cardinality($1, $2);
-CREATE FUNCTION rb_jaccard_dist(roaringbitmap, roaringbitmap)
+CREATE FUNCTION rb_jaccard_dist(a roaringbitmap, b roaringbitmap)
 RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN roaring64_is_empty($1) AND roaring64_is_empty($2) THEN 'NaN'
 	ELSE roaring64_jaccard($1, $2) END;
 
-CREATE FUNCTION rb_min(roaringbitmap)
+CREATE FUNCTION rb_min(bitmap roaringbitmap)
 RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN coalesce(roaring64_min($1 & int8range(0, NULL)), roaring64_min($1));
-CREATE FUNCTION rb_max(roaringbitmap)
+CREATE FUNCTION rb_max(bitmap roaringbitmap)
 RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN coalesce(roaring64_max($1 & int8range(NULL, 0)), roaring64_max($1));
-CREATE FUNCTION rb_rank(roaringbitmap, integer)
+CREATE FUNCTION rb_rank(bitmap roaringbitmap, element integer)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_rank($1, $2) - roaring64_rank($1, -1)
 	+ CASE WHEN $2 < 0 THEN roaring64_cardinality($1) ELSE 0 END;
-CREATE FUNCTION rb_index(roaringbitmap, integer)
+CREATE FUNCTION rb_index(bitmap roaringbitmap, element integer)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN $1 @> $2 THEN rb_rank($1, $2) - 1 ELSE -1 END;
-CREATE FUNCTION rb_to_array(roaringbitmap)
+CREATE FUNCTION rb_to_array(bitmap roaringbitmap)
 RETURNS integer[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_to_array($1 & int8range(0, NULL)) || roaring64_to_array($1 & int8range(NULL, 0));
-CREATE FUNCTION rb_iterate(roaringbitmap)
+CREATE FUNCTION rb_iterate(bitmap roaringbitmap)
 RETURNS SETOF integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	-- not by UNION ALL, which may be executed in parallel, in any order
 	SELECT e::integer FROM (VALUES (int8range(0, NULL)), (int8range(NULL, 0))) AS r (part), roaring64_elements_range($1, part) AS e;
 END;
 
-CREATE FUNCTION rb_range(roaringbitmap, range_start bigint, range_end bigint)
+CREATE FUNCTION rb_range(bitmap roaringbitmap, range_start bigint, range_end bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ($1 & _rb_low($2, $3)) | ($1 & _rb_high($2, $3));
-CREATE FUNCTION rb_fill(roaringbitmap, range_start bigint, range_end bigint)
+CREATE FUNCTION rb_fill(bitmap roaringbitmap, range_start bigint, range_end bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 | _rb_low($2, $3) | _rb_high($2, $3);
-CREATE FUNCTION rb_clear(roaringbitmap, range_start bigint, range_end bigint)
+CREATE FUNCTION rb_clear(bitmap roaringbitmap, range_start bigint, range_end bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 - _rb_low($2, $3) - _rb_high($2, $3);
-CREATE FUNCTION rb_flip(roaringbitmap, range_start bigint, range_end bigint)
+CREATE FUNCTION rb_flip(bitmap roaringbitmap, range_start bigint, range_end bigint)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN $1 # _rb_low($2, $3) # _rb_high($2, $3);
-CREATE FUNCTION rb_range_cardinality(roaringbitmap, range_start bigint, range_end bigint)
+CREATE FUNCTION rb_range_cardinality(bitmap roaringbitmap, range_start bigint, range_end bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN roaring64_cardinality($1, _rb_low($2, $3)) + roaring64_cardinality($1, _rb_high($2, $3));
-CREATE FUNCTION rb_select(roaringbitmap, bitset_limit bigint, bitset_offset bigint DEFAULT 0,
+CREATE FUNCTION rb_select(bitmap roaringbitmap, bitset_limit bigint, bitset_offset bigint DEFAULT 0,
 	reverse boolean DEFAULT false, range_start bigint DEFAULT 0, range_end bigint DEFAULT 4294967296)
 RETURNS roaringbitmap LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (

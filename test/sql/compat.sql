@@ -146,6 +146,32 @@ FROM (SELECT bits, CASE bits WHEN 32 THEN m ELSE signed(m, bits) END::bigint AS 
 		(SELECT coalesce(roaring64_agg(signed(u, bits)), '{}') FROM unnest(a) AS u) AS s FROM cases) AS t
 WHERE m NOT BETWEEN -1000 AND -1 AND m < 9223372036854774000;
 
+-- What pg_dump and pg_upgrade do: a function can be made again of what the server
+-- says that it is, and is the same then.  Where some arguments of a function
+-- in SQL have names and some have none, it could not be.
+SET search_path = '';
+CREATE TEMP VIEW functions AS
+	SELECT p.oid, extname, proargnames, prosqlbody
+	FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = refobjid JOIN pg_proc AS p ON p.oid = d.objid
+	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_proc'::regclass
+		AND extname ~ '^roaring64' AND prokind <> 'a';
+CREATE FUNCTION pg_temp.made_again(function oid) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	definition text := pg_get_functiondef(function);
+BEGIN
+	EXECUTE definition;
+	RETURN CASE WHEN definition = pg_get_functiondef(function) THEN 'the same' ELSE 'another' END;
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlerrm;
+END $$;
+BEGIN;
+CREATE TEMP TABLE outcomes AS SELECT extname, oid::regprocedure AS name, pg_temp.made_again(oid) FROM pg_temp.functions;
+SELECT extname, count(*) > 70 AS many, bool_and(made_again = 'the same') AS all_the_same
+FROM pg_temp.outcomes GROUP BY extname ORDER BY extname;
+SELECT * FROM pg_temp.outcomes WHERE made_again <> 'the same';
+ROLLBACK;
+SELECT oid::regprocedure FROM pg_temp.functions WHERE prosqlbody IS NOT NULL AND '' = ANY (proargnames);
+
 RESET search_path;
 DROP EXTENSION roaring64_compat;
 SET client_min_messages = warning;

@@ -6,6 +6,7 @@
 --
 \set ON_ERROR_STOP 1
 CREATE EXTENSION roaring64;
+CREATE EXTENSION roaring64_compat;
 ALTER DATABASE :DBNAME SET roaring64.output_format = 'array';
 
 CREATE TABLE sets (k int PRIMARY KEY, s roaring64);
@@ -42,6 +43,14 @@ CREATE TABLE by_hash (s roaring64) PARTITION BY HASH (s);
 CREATE TABLE by_hash_0 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE by_hash_1 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO by_hash SELECT s FROM sets WHERE s IS NOT NULL;
+
+-- by the names of pg_roaringbitmap
+CREATE TABLE audience (id int PRIMARY KEY, members roaringbitmap64, small roaringbitmap);
+INSERT INTO audience VALUES (1, '{1,2,3}', '{1,2,3}'), (2, '{3,-1}', '{3,-1}'), (3, '{}', '{}'), (4, NULL, NULL);
+CREATE INDEX audience_members ON audience USING gin (members);
+CREATE INDEX audience_most ON audience (rb64_max(members));
+CREATE VIEW moved AS SELECT id, rb64_shiftright(members, 1) AS right, rb_range(small, 2, 4294967296) AS part,
+	rb64_select(members, 2, reverse => true) AS two, rb64_to_array(members) AS list FROM audience;
 
 -- dedup sets: chunks and claims that are not folded
 SELECT roaring64_dedup_create('forever');

@@ -14,6 +14,8 @@ SELECT 'others', * FROM others;
 SELECT 'united', md5(s::bytea) FROM united;
 SELECT 'by hash', tableoid::regclass, md5(string_agg(s::text, ' ' ORDER BY s)) FROM by_hash GROUP BY tableoid ORDER BY tableoid::regclass::text;
 SELECT 'by hash, refound', count(*) FROM by_hash h WHERE s = ANY (SELECT s FROM sets);
+SELECT 'compat', * FROM moved ORDER BY id;
+SELECT 'compat', rb64_or_agg(members), rb_and_cardinality_agg(small), rb64_iterate(rb64_or_agg(members)) FROM audience;
 
 -- by the indexes, and without them
 CREATE FUNCTION pg_temp.answer(query text, index text) RETURNS text LANGUAGE plpgsql AS $$
@@ -44,6 +46,7 @@ SELECT 'index', pg_temp.answer('SELECT k FROM sets WHERE s <@ ''{0,1,2}''::roari
 SELECT 'index', pg_temp.answer('SELECT k FROM sets WHERE s = ''{0}''', 'sets_hash');
 SELECT 'index', pg_temp.answer('SELECT k FROM sets WHERE k < 5 AND s > ''{}'' ORDER BY s', 'sets_btree');
 SELECT 'index', pg_temp.answer('SELECT k FROM sets WHERE roaring64_cardinality(s) = 1200 ORDER BY k', 'sets_cardinality');
+SELECT 'index', pg_temp.answer('SELECT id FROM audience WHERE rb64_max(members) = 3', 'audience_most');
 
 -- the state of the helpers
 SELECT 'dedup', s, k, roaring64_dedup_count(s, k), md5(roaring64_dedup_export(s, k)::bytea)

@@ -32,6 +32,10 @@ BEGIN
 	UPDATE followed SET done = NOT done WHERE id < 100;
 	ASSERT (SELECT count(*) = 0 FROM roaring64_rollup_verify('followed_sets'));
 
+	-- by the names of pg_roaringbitmap
+	UPDATE audience SET members = rb64_fill(members, base, base + 5), small = rb_add(small, 9) WHERE id < 4;
+	ASSERT (SELECT bool_and(rb64_range_cardinality(members, base, base + 5) = 5) FROM audience WHERE id < 4);
+
 	-- sets and their indexes
 	UPDATE sets SET s = s | base WHERE k IN (3, 12, 45, 70);
 	INSERT INTO by_hash VALUES (ARRAY[base]::roaring64);
