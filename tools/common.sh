@@ -72,6 +72,52 @@ debian_archive()
 			END { if (!found && other != "") print other }'
 }
 
+# private_apt FOLDER command [argument ...]: apt-get or apt-cache with a list,
+# indexes and a cache of its own below the folder, so that the machine's stay as
+# they are.  The list is FOLDER/sources.list: see private_apt_source.  An index may
+# be older than its validity says, where the archive is a mirror or a snapshot; the
+# signature is checked all the same.
+private_apt()
+{
+	local folder=$1 command=$2
+
+	shift 2
+	mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" &&
+		"$command" -q \
+			-o Dir::Etc::sourcelist="$folder/sources.list" \
+			-o Dir::Etc::sourceparts=/dev/null \
+			-o Dir::Etc::preferences=/dev/null \
+			-o Dir::Etc::preferencesparts=/dev/null \
+			-o Dir::State::lists="$folder/lists" \
+			-o Dir::Cache="$folder/cache" \
+			-o APT::Sandbox::User="$(id -un)" \
+			-o APT::Update::Post-Invoke::= -o APT::Update::Post-Invoke-Success::= \
+			-o Acquire::Check-Valid-Until=false \
+			"$@"
+}
+
+# private_apt_source deb|deb-src RELEASE: prints the line of a list that says where
+# a release's packages are.  Fails if apt has no archive of Debian.
+private_apt_source()
+{
+	local archive target=Packages signed_by=
+	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	archive=$(debian_archive)
+	[ -n "$archive" ] || return
+	[ ! -r "$keyring" ] || signed_by=" signed-by=$keyring"
+	[ "$1" = deb ] || target=Sources
+	say "$1 [target=$target lang=none$signed_by] $archive $2 main"
+}
+
+# Prints the names of the regression tests in which each statement may take long to
+# start: not those that are short statements by the thousands.
+long_statements()
+{
+	ls "$tree/test/sql" | sed 's,\.sql$,,' |
+		grep -vxE 'advise|aggregates|argument_cache|chunked_set|compat|damaged|dedup|delay|dict|helpers|numbers|rollup|rollup_modes|user_state|within'
+}
+
 # Sets the arrays roaring_cflags and roaring_libs for programs that are linked
 # with CRoaring, as the Makefile's variables say.  The sources of
 # $ROARING_SOURCE are compiled in the folder that is given.
