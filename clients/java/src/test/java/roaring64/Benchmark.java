@@ -120,8 +120,7 @@ class Benchmark {
   private void measure(Connection connection, String format, long[] ids, Roaring64 set)
       throws Exception {
     Roaring64.register(connection);
-    backend =
-        Path.of("/proc/" + Server.value(connection, "SELECT pg_backend_pid()") + "/schedstat");
+    backend = Path.of("/proc/" + Server.value(connection, "SELECT pg_backend_pid()"));
     Server.run(connection, "CREATE TEMP TABLE t (s roaring64, a bigint[])");
     try (PreparedStatement insert = connection.prepareStatement("INSERT INTO t VALUES (?, ?)")) {
       insert.setObject(1, set);
