@@ -66,6 +66,8 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
    *
    * @param bitmap the bitmap, which is not changed
    * @return the set
+   * @throws UnsupportedOperationException if it was made to hold bitmaps of another class than
+   *     RoaringBitmap
    */
   public static Roaring64 of(Roaring64NavigableMap bitmap) {
     return new Roaring64(encode(bitmap));
@@ -140,6 +142,7 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
    * Returns the ids, ascending, the negative ones first.
    *
    * @return the ids
+   * @throws IllegalStateException if they are more than an array can have
    */
   public long[] ids() {
     return bitmap().toArray();
@@ -275,7 +278,12 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
     return encode(map);
   }
 
-  /** The bytes must have been checked. The bitmap's order is that of the bytes, unsigned. */
+  /**
+   * The bytes must have been checked. The bitmap's order is that of the bytes, unsigned.
+   *
+   * <p>Of the library's two classes, this one can have the order of bigint, and takes a fifth of
+   * the time of Roaring64Bitmap to read and write ids that are far apart.
+   */
   private static Roaring64NavigableMap decode(byte[] bytes) {
     try {
       Roaring64NavigableMap map = new Roaring64NavigableMap();
