@@ -86,6 +86,22 @@ fetch()
 	return 1
 }
 
+# passes "what should hold" command ...: it does if the command succeeds.
+passes()
+{
+	local name=$1
+	shift
+
+	if "$@" >"$work/log" 2>&1; then
+		say "ok - $name"
+		passed=$((passed + 1))
+	else
+		say "not ok - $name"
+		sed 's/^/    /' "$work/log"
+		failed=$((failed + 1))
+	fi
+}
+
 # prepare_languages prepare_command language ...: runs the command for each
 # language.  It gives 77 if the language cannot be used here, another status
 # but 0 if it should work and does not.  Sets "languages" to those that can be
