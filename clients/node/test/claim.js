@@ -61,13 +61,13 @@ async function claimOnce(transaction, dedup, first, second) {
   assert.equal(await once(second), false);
 }
 
-/* Whether the server has an overload of the function. */
-async function has(type, t) {
-  const { rows } = await admin.query('SELECT to_regprocedure($1) IS NOT NULL AS has', [
-    `roaring64_dedup_claim(regclass, text, ${type})`,
-  ]);
-  if (!rows[0].has) t.skip(`this server claims no ${type}`);
-  return rows[0].has;
+/* Whether dedup sets of the server have others than bigints. */
+async function hasTypes(t) {
+  const { rows } = await admin.query(
+    `SELECT FROM pg_proc WHERE proname = 'roaring64_dedup_create' AND 'id_type' = ANY (proargnames)`,
+  );
+  if (rows.length === 0) t.skip('dedup sets of this server have only bigints');
+  return rows.length > 0;
 }
 
 for (const [name, transaction] of Object.entries(transactions)) {
@@ -77,7 +77,7 @@ for (const [name, transaction] of Object.entries(transactions)) {
   });
 
   test(`${name}: a UUID is claimed once`, async (t) => {
-    if (!(await has('uuid', t))) return;
+    if (!(await hasTypes(t))) return;
     const dedup = await newDedup(`, id_type => 'uuid'`);
     const [first, second] = [randomUUID(), randomUUID()];
     await claimOnce(transaction, dedup, { uuid: first }, { uuid: second.toUpperCase() });
@@ -88,7 +88,7 @@ for (const [name, transaction] of Object.entries(transactions)) {
   });
 
   test(`${name}: a text is claimed once`, async (t) => {
-    if (!(await has('text', t))) return;
+    if (!(await hasTypes(t))) return;
     await claimOnce(transaction, await newDedup(`, id_type => 'text'`), 'order 7001', `ä'\\`);
     await claimOnce(transaction, await newDedup(`, id_type => 'text'`), '7001', '');
   });
