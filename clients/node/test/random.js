@@ -1,5 +1,8 @@
 'use strict';
 
+const assert = require('node:assert/strict');
+const { isDeepStrictEqual } = require('node:util');
+
 /* Random ids that are the same in each run: the generator is mulberry32. */
 class Random {
   constructor(seed) {
@@ -54,4 +57,9 @@ const ENDS = [MIN, MIN + 1n, -(2n ** 32n) - 1n, -(2n ** 32n), -65537n, -65536n, 
   MAX,
 ]);
 
-module.exports = { ENDS, MAX, MIN, Random };
+/* Fails without a list of ids, which may be long. */
+function sameIds(actual, expected) {
+  assert.ok(isDeepStrictEqual([...actual], expected), `other ids than the ${expected.length} came`);
+}
+
+module.exports = { ENDS, MAX, MIN, Random, sameIds };
