@@ -30,6 +30,10 @@ use warnings FATAL => 'all';
 use IPC::Run;
 use List::Util qw(shuffle);
 
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
