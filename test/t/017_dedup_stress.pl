@@ -20,7 +20,7 @@
 # killed in the middle.  They claim as an ordinary role with row security.  Last, a
 # PREPARE TRANSACTION is held by a standby that does not answer.
 #
-# It goes on until there were 3000 transactions (test/perl/Effort.pm) and each product
+# It goes on until there were 6000 transactions (test/perl/Effort.pm) and each product
 # was tried.  With more effort than usual, the number of answers of each product is
 # printed.  It has been run with each of these faults, and failed each time:
 #
@@ -53,7 +53,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $wanted = effort(3000);
+my $wanted = effort(6000);
 my $clients = 6;
 
 my $node = PostgreSQL::Test::Cluster->new('stress');
@@ -389,7 +389,7 @@ for my $set (grep { !/owned/ } @sets)
 }
 
 diag(query(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how) FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
-if ($wanted > 3000)
+if ($wanted > 6000)
 {
 	diag("counted answers of each set: read committed (one, many), repeatable read, serializable");
 	diag("counted $_") for split /\n/, query(q{
