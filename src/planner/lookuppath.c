@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
