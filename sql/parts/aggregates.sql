@@ -70,6 +70,47 @@ COMMENT ON FUNCTION _roaring64_cardinality_finalfn(roaring64) IS
 'aggregate final function';
 
 --
+-- src/aggregate/moving.c
+--
+-- A state in the frame of a window never leaves the process.
+--
+
+CREATE FUNCTION _roaring64_or_agg_moving_transfn(internal, roaring64)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_or_agg_moving_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_or_agg_moving_transfn(internal, roaring64) IS
+'aggregate transition function of a moving frame';
+
+CREATE FUNCTION _roaring64_and_agg_moving_transfn(internal, roaring64)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_and_agg_moving_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_and_agg_moving_transfn(internal, roaring64) IS
+'aggregate transition function of a moving frame';
+
+CREATE FUNCTION _roaring64_agg_moving_invfn(internal, roaring64)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'roaring64_agg_moving_invfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_agg_moving_invfn(internal, roaring64) IS
+'aggregate inverse transition function';
+
+CREATE FUNCTION _roaring64_set_moving_finalfn(internal)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_set_moving_finalfn'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_set_moving_finalfn(internal) IS
+'aggregate final function of a moving frame';
+
+CREATE FUNCTION _roaring64_cardinality_moving_finalfn(internal)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_cardinality_moving_finalfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_cardinality_moving_finalfn(internal) IS
+'aggregate final function of a moving frame';
+
+--
 -- The size of a state is the one that the server assumes for its own aggregates
 -- that grow, such as array_agg.  By default it would assume a short string, and
 -- build one hash table for many groups whose sets are far larger than the
@@ -114,6 +155,10 @@ CREATE AGGREGATE roaring64_or_agg(roaring64) (
 	SSPACE = 8192,
 	FINALFUNC = _roaring64_set_finalfn,
 	COMBINEFUNC = _roaring64_or_agg_transfn,
+	MSFUNC = _roaring64_or_agg_moving_transfn,
+	MINVFUNC = _roaring64_agg_moving_invfn,
+	MSTYPE = internal,
+	MFINALFUNC = _roaring64_set_moving_finalfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_or_agg(roaring64) IS
@@ -125,6 +170,10 @@ CREATE AGGREGATE roaring64_and_agg(roaring64) (
 	SSPACE = 8192,
 	FINALFUNC = _roaring64_set_finalfn,
 	COMBINEFUNC = _roaring64_and_agg_transfn,
+	MSFUNC = _roaring64_and_agg_moving_transfn,
+	MINVFUNC = _roaring64_agg_moving_invfn,
+	MSTYPE = internal,
+	MFINALFUNC = _roaring64_set_moving_finalfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_agg(roaring64) IS
@@ -170,6 +219,10 @@ CREATE AGGREGATE roaring64_or_cardinality_agg(roaring64) (
 	SSPACE = 8192,
 	FINALFUNC = _roaring64_cardinality_finalfn,
 	COMBINEFUNC = _roaring64_or_agg_transfn,
+	MSFUNC = _roaring64_or_agg_moving_transfn,
+	MINVFUNC = _roaring64_agg_moving_invfn,
+	MSTYPE = internal,
+	MFINALFUNC = _roaring64_cardinality_moving_finalfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_or_cardinality_agg(roaring64) IS
@@ -181,6 +234,10 @@ CREATE AGGREGATE roaring64_and_cardinality_agg(roaring64) (
 	SSPACE = 8192,
 	FINALFUNC = _roaring64_cardinality_finalfn,
 	COMBINEFUNC = _roaring64_and_agg_transfn,
+	MSFUNC = _roaring64_and_agg_moving_transfn,
+	MINVFUNC = _roaring64_agg_moving_invfn,
+	MSTYPE = internal,
+	MFINALFUNC = _roaring64_cardinality_moving_finalfn,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_cardinality_agg(roaring64) IS

@@ -144,6 +144,17 @@ r64_accumulator_init(r64_accumulator *acc, const r64_env *env)
 	acc->card = UNKNOWN;
 }
 
+/* Makes it the empty set again. */
+void
+r64_accumulator_clear(r64_accumulator *acc)
+{
+	r64_buf		none = {.base = NULL};
+
+	replace_flat(acc, none);
+	acc->nvalues = acc->nranges = acc->sets_size = 0;
+	acc->changed_in_place = false;
+}
+
 /*
  * Returns the flat set, to which size bytes are to be added.  A bitset that is
  * too long must not make the result so.
@@ -486,6 +497,17 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 		acc->card = r64_cardinality(&flat);
 	}
 	return acc->card + acc->nvalues;
+}
+
+/* Returns how many elements it has in common with a set. */
+uint64_t
+r64_accumulator_and_cardinality(r64_accumulator *acc, const r64_set *s)
+{
+	r64_set		flat;
+
+	merge_all(acc);
+	flat = flat_set(acc);
+	return r64_and_cardinality(&flat, s);
 }
 
 /*

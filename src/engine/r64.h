@@ -246,6 +246,7 @@ typedef struct r64_accumulator r64_accumulator;
 
 extern size_t r64_accumulator_size(void);
 extern void r64_accumulator_init(r64_accumulator *acc, const r64_env *env);
+extern void r64_accumulator_clear(r64_accumulator *acc);
 extern void r64_accumulate(r64_accumulator *acc, int64_t v);
 extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
 extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
@@ -261,6 +262,8 @@ r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
 extern bool r64_accumulator_contains(r64_accumulator *acc, int64_t v);
 extern bool r64_accumulator_is_empty(const r64_accumulator *acc);
 extern uint64_t r64_accumulator_cardinality(r64_accumulator *acc);
+extern uint64_t r64_accumulator_and_cardinality(r64_accumulator *acc,
+												const r64_set *s);
 extern r64_set r64_accumulator_set(r64_accumulator *acc);
 
 /* validate.c: bytes from elsewhere. */

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * moving.c
+ *	  Unions and intersections of the sets in a frame that moves.
+ *
+ * What a set has added to a union cannot be taken out again, but sets leave a
+ * frame in the order in which they came.  So a frame has two parts.  Sets enter
+ * at the back, which combines and keeps them.  They leave from the front, which
+ * knows what it becomes without the next one, and without each after that.  When
+ * no set is left there, the back becomes the front, from the last set to the
+ * first.  So a set is fetched once and takes part in three or five operations,
+ * however many there are in the frame.
+ *
+ * For each set the front keeps the combination of the sets after it, if that is
+ * not much larger than the set was.  Otherwise it keeps the difference that the
+ * set makes.  The differences of a front are disjoint.  So all that is kept
+ * takes about twice the memory of the frame's sets at most.  If the sets of the
+ * back take more than work_mem, nothing is kept, and the inverse function returns
+ * NULL: then the executor begins anew for each frame.
+ *
+ * src/aggregate/moving.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+
+#include "type/roaring64.h"
+
+#define FIRST_ROOM	32			/* sets */
+
+/* How much larger than a set the combination of those after it may be. */
+#define MAX_GROWTH	2
+
+/* What is kept for a set. */
+typedef struct KeptSet
+{
+	r64_buf		buf;			/* no base: nothing */
+	bool		is_front;		/* what the front becomes without the set */
+} KeptSet;						/* in the back the set, else a difference */
+
+/*
+ * All of it is in the aggregate's context, which the executor resets to begin
+ * anew.  Only the result has to fit into a value.
+ */
+typedef struct MovingState
+{
+	r64_op		op;				/* R64_OR or R64_AND */
+	bool		has_back;		/* any set in the back */
+	bool		keeps;			/* what it takes to remove sets */
+	r64_buf		front;			/* combined; no base: no set in the front */
+	r64_accumulator *back;		/* combined */
+	KeptSet    *kept;			/* for each set; those of the front are first */
+	size_t		first;			/* the next one to leave */
+	size_t		middle;			/* where the back begins */
+	size_t		end;
+	size_t		room;
+	size_t		back_size;		/* bytes kept for the back */
+} MovingState;
+
+static const r64_env *const env = &roaring64_count_env;
+
+/* Switches to the aggregate's context and returns the one before. */
+static MemoryContext
+enter_aggregate(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate support function called outside an aggregate");
+	return MemoryContextSwitchTo(context);
+}
+
+/*
+ * Makes a state without sets.  It keeps nothing if the executor begins anew for
+ * every frame, or if there was too much to keep before in the same partition.
+ */
+static MovingState *
+new_state(FunctionCallInfo fcinfo, r64_op op)
+{
+	WindowAggState *window = castNode(WindowAggState, fcinfo->context);
+	MovingState *state = palloc0(sizeof(MovingState) + r64_accumulator_size());
+
+	if (window->currentpos == 0)
+		fcinfo->flinfo->fn_extra = NULL;
+	state->op = op;
+	state->keeps = fcinfo->flinfo->fn_extra == NULL &&
+		(window->frameOptions & FRAMEOPTION_EXCLUSION) == 0;
+	state->back = (r64_accumulator *) (state + 1);
+	r64_accumulator_init(state->back, env);
+	return state;
+}
+
+static void
+release(r64_buf *buf)
+{
+	if (buf->base != NULL)
+		pfree(buf->base);
+	buf->base = NULL;
+}
+
+/* Keeps a set of the back, which becomes the state's, or nothing any more. */
+static void
+keep(MovingState *state, FmgrInfo *flinfo, r64_buf set)
+{
+	state->back_size += set.size + sizeof(KeptSet);
+	if (state->back_size > (size_t) work_mem * 1024)
+	{
+		for (size_t i = state->first; i < state->end; i++)
+			release(&state->kept[i].buf);
+		release(&set);
+		state->keeps = false;
+		flinfo->fn_extra = (void *) "too large";
+		return;
+	}
+	if (state->end == state->room)
+	{
+		state->room = Max(2 * state->room, FIRST_ROOM);
+		state->kept = state->kept == NULL ?
+			palloc(state->room * sizeof(KeptSet)) :
+			repalloc_huge(state->kept, state->room * sizeof(KeptSet));
+	}
+	state->kept[state->end].is_front = false;
+	state->kept[state->end++].buf = set;
+}
+
+/* Returns a op b. */
+static r64_buf
+combine(r64_op op, r64_buf a, r64_buf b)
+{
+	r64_set		x = r64_open_buf(env, a);
+	r64_set		y = r64_open_buf(env, b);
+
+	return r64_combine(op, &x, &y);
+}
+
+/* Makes the back the front, in which no set is left. */
+static void
+turn(MovingState *state)
+{
+	size_t		n = state->end - state->middle;
+
+	memmove(state->kept, state->kept + state->middle, n * sizeof(KeptSet));
+	state->first = 0;
+	state->middle = state->end = n;
+	state->back_size = 0;
+	state->has_back = false;
+	r64_accumulator_clear(state->back);
+
+	while (n-- > 0)
+	{
+		KeptSet    *k = &state->kept[n];
+		r64_buf		set = k->buf;
+		r64_buf		after = state->front;
+
+		state->front = after.base == NULL ? set : combine(state->op, after, set);
+		k->is_front = after.size <= MAX_GROWTH * set.size;
+		if (k->is_front)
+			k->buf = after;
+		else
+		{
+			k->buf = state->op == R64_OR ? combine(R64_ANDNOT, set, after) :
+				combine(R64_ANDNOT, after, set);
+			release(&after);
+		}
+		if (state->front.base != set.base)
+			release(&set);
+	}
+}
+
+/* Takes the first set out. */
+static void
+remove_first(MovingState *state)
+{
+	r64_buf		before;
+	KeptSet    *k;
+
+	if (state->first == state->middle)
+		turn(state);
+	k = &state->kept[state->first++];
+	before = state->front;
+	if (k->is_front)
+		state->front = k->buf;
+	else
+	{
+		state->front = combine(state->op == R64_OR ? R64_ANDNOT : R64_OR,
+							   before, k->buf);
+		release(&k->buf);
+	}
+	release(&before);
+}
+
+/* Adds the argument, unless it is NULL, to the state, which is made if NULL. */
+static Datum
+add(FunctionCallInfo fcinfo, r64_op op)
+{
+	MemoryContext oldcontext = enter_aggregate(fcinfo);
+	MovingState *state = PG_ARGISNULL(0) ? new_state(fcinfo, op) :
+		(MovingState *) PG_GETARG_POINTER(0);
+
+	if (!PG_ARGISNULL(1))
+	{
+		struct varlena *copy = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(1));
+		r64_set		set = roaring64_view(copy);
+		r64_buf		buf = {.base = (uint8 *) copy,.size = set.size};
+
+		r64_accumulator_combine(state->back,
+								state->has_back ? op : R64_OR, &set);
+		state->has_back = true;
+		if (state->keeps)
+			keep(state, fcinfo->flinfo, buf);
+		else
+			release(&buf);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	PG_RETURN_POINTER(state);
+}
+
+/* roaring64_or_agg_moving_transfn(state, roaring64): union. */
+PG_FUNCTION_INFO_V1(roaring64_or_agg_moving_transfn);
+Datum
+roaring64_or_agg_moving_transfn(PG_FUNCTION_ARGS)
+{
+	return add(fcinfo, R64_OR);
+}
+
+/* roaring64_and_agg_moving_transfn(state, roaring64): intersection. */
+PG_FUNCTION_INFO_V1(roaring64_and_agg_moving_transfn);
+Datum
+roaring64_and_agg_moving_transfn(PG_FUNCTION_ARGS)
+{
+	return add(fcinfo, R64_AND);
+}
+
+/*
+ * roaring64_agg_moving_invfn(state, roaring64): takes the first set out, which
+ * the argument is, or NULL.  Returns NULL if that cannot be done.
+ */
+PG_FUNCTION_INFO_V1(roaring64_agg_moving_invfn);
+Datum
+roaring64_agg_moving_invfn(PG_FUNCTION_ARGS)
+{
+	MemoryContext oldcontext = enter_aggregate(fcinfo);
+	MovingState *state = (MovingState *) PG_GETARG_POINTER(0);
+	bool		can_remove = PG_ARGISNULL(1) ||
+		(state->keeps && state->first < state->end);
+
+	if (can_remove && !PG_ARGISNULL(1))
+		remove_first(state);
+	MemoryContextSwitchTo(oldcontext);
+	if (!can_remove)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(state);
+}
+
+/*
+ * roaring64_set_moving_finalfn(state) returns roaring64: the set, or NULL if
+ * the frame has none.
+ */
+PG_FUNCTION_INFO_V1(roaring64_set_moving_finalfn);
+Datum
+roaring64_set_moving_finalfn(PG_FUNCTION_ARGS)
+{
+	MovingState *state = (MovingState *) PG_GETARG_POINTER(0);
+	MemoryContext oldcontext = enter_aggregate(fcinfo);
+	r64_set		back = r64_accumulator_set(state->back);
+	r64_set		front;
+
+	MemoryContextSwitchTo(oldcontext);
+	back.env = &roaring64_env;
+	if (state->front.base == NULL && !state->has_back)
+		PG_RETURN_NULL();
+	if (state->front.base == NULL)
+		PG_RETURN_ROARING64(r64_copy(&roaring64_env, &back));
+	front = r64_open_buf(&roaring64_env, state->front);
+	if (!state->has_back)
+		PG_RETURN_ROARING64(r64_copy(&roaring64_env, &front));
+	PG_RETURN_ROARING64(r64_combine(state->op, &front, &back));
+}
+
+/*
+ * roaring64_cardinality_moving_finalfn(state) returns bigint: how many elements
+ * the set has; 0 if there was no input.
+ */
+PG_FUNCTION_INFO_V1(roaring64_cardinality_moving_finalfn);
+Datum
+roaring64_cardinality_moving_finalfn(PG_FUNCTION_ARGS)
+{
+	MovingState *state;
+	MemoryContext oldcontext;
+	uint64		n = 0;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(0);
+	state = (MovingState *) PG_GETARG_POINTER(0);
+	oldcontext = enter_aggregate(fcinfo);
+	if (state->has_back)
+		n = r64_accumulator_cardinality(state->back);
+	if (state->front.base != NULL)
+	{
+		r64_set		front = r64_open_buf(env, state->front);
+		uint64		both = 0;
+
+		if (state->has_back)
+			both = r64_accumulator_and_cardinality(state->back, &front);
+		if (state->has_back && state->op == R64_AND)
+			n = both;
+		else
+			n += r64_cardinality(&front) - both;
+	}
+	MemoryContextSwitchTo(oldcontext);
+	PG_RETURN_INT64((int64) n);
+}
