@@ -163,6 +163,8 @@ extern uint64_t r64_source_buckets(const r64_source *source);
 extern bool r64_source_contains(const r64_source *source, int64_t v);
 extern uint64_t r64_source_cardinality(const r64_source *source);
 extern bool r64_source_min(const r64_source *source, int64_t *v);
+extern r64_source r64_set_source(r64_set *s);
+extern bool r64_source_overlaps(const r64_source *a, const r64_source *b);
 extern bool r64_source_restrict(const r64_source *source, const r64_set *few,
 								size_t fetch_cost, size_t whole,
 								r64_buf *result, uint64_t *cardinality);

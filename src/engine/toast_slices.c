@@ -227,6 +227,86 @@ r64_source_min(const r64_source *source, int64_t *v)
 	return true;
 }
 
+static const uint8_t *
+fetch_from_memory(void *arg, r64_part part, size_t offset, size_t size)
+{
+	const r64_set *s = arg;
+
+	return s->bytes + offset;
+}
+
+/* Returns a set in memory, which has to stay, as a source. */
+r64_source
+r64_set_source(r64_set *s)
+{
+	r64_source	source = {
+		.env = s->env,
+		.arg = s,
+		.fetch = fetch_from_memory,
+		.size = s->size
+	};
+
+	return source;
+}
+
+/* Whether two buckets of one high half have an element in common. */
+static bool
+buckets_overlap(const sliced_walk *x, const sliced_walk *y)
+{
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	r64_container c;
+	r64_container d;
+
+	while (i < x->b.n && j < y->b.n)
+	{
+		uint16_t	key_x = r64_bucket_key(&x->b, i);
+		uint16_t	key_y = r64_bucket_key(&y->b, j);
+
+		if (key_x < key_y)
+			i = r64_bucket_seek(&x->b, i, key_y);
+		else if (key_x > key_y)
+			j = r64_bucket_seek(&y->b, j, key_x);
+		else
+		{
+			fetch_container(x, i++, &c);
+			fetch_container(y, j++, &d);
+			if (r64_in_common(x->source->env, &c, &d) > 0)
+				return true;
+			r64_poll_every(x->source->env, i, 15);
+		}
+	}
+	return false;
+}
+
+/*
+ * Whether two sets have an element in common.  Up to the first one, fetches
+ * headers, and the containers of the places that both have.
+ */
+bool
+r64_source_overlaps(const r64_source *a, const r64_source *b)
+{
+	sliced_walk x;
+	sliced_walk y;
+	bool		live;
+
+	start(&x, a);
+	start(&y, b);
+	live = next_bucket(&x) && next_bucket(&y);
+	while (live)
+	{
+		if (x.b.high < y.b.high)
+			live = next_bucket(&x);
+		else if (x.b.high > y.b.high)
+			live = next_bucket(&y);
+		else if (buckets_overlap(&x, &y))
+			return true;
+		else
+			live = next_bucket(&x) && next_bucket(&y);
+	}
+	return false;
+}
+
 /* Returns how many containers a set has, if they are not more than enough. */
 static uint64_t
 count_containers(const r64_set *s, uint64_t enough)

@@ -147,11 +147,7 @@ PG_FUNCTION_INFO_V1(roaring64_overlaps);
 Datum
 roaring64_overlaps(PG_FUNCTION_ARGS)
 {
-	int			n = roaring64_larger_argument(fcinfo);
-	r64_set    *a = PG_GETARG_ROARING64(1 - n);
-	r64_set    *b = PG_GETARG_ROARING64_WITHIN(n, a);
-
-	PG_RETURN_BOOL(r64_overlaps(a, b));
+	PG_RETURN_BOOL(roaring64_args_overlap(fcinfo));
 }
 
 /*

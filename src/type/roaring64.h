@@ -88,6 +88,7 @@ extern bool roaring64_arg_contains(FunctionCallInfo fcinfo, int argno,
 extern uint64 roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno);
 extern bool roaring64_arg_min(FunctionCallInfo fcinfo, int argno,
 							  int64 *found);
+extern bool roaring64_args_overlap(FunctionCallInfo fcinfo);
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 extern r64_set *roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,

@@ -22,10 +22,13 @@
  */
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
+#define MAX_PART	((size_t) 64 * TOAST_MAX_CHUNK_SIZE)
 
 /*
  * Fetches two TOAST rows even if one would do, or none if the last part of the
- * kind has the bytes.  So a header of up to 400 containers is fetched once.
+ * kind has the bytes.  So a header of up to 400 containers is fetched once.  After
+ * a part near by it fetches twice as much, so that reading on to the end costs
+ * hardly more than fetching all at once.
  */
 static const uint8_t *
 fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
@@ -33,17 +36,20 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 	ToastSource *source = arg;
 	ToastPart  *part = &source->part[kind];
 	size_t		left = source->source.size - offset;
+	size_t		more = MIN_PART;
 
 	if (part->bytes != NULL)
 	{
-		if (offset >= part->offset &&
-			offset + size <= part->offset + part->size)
-			return (uint8_t *) VARDATA_ANY(part->bytes) +
-				(offset - part->offset);
+		size_t		ahead = offset - part->offset;
+
+		if (offset >= part->offset && ahead + size <= part->size)
+			return (uint8_t *) VARDATA_ANY(part->bytes) + ahead;
+		if (offset >= part->offset && ahead <= 2 * part->size)
+			more = Min(2 * part->size, MAX_PART);
 		pfree(part->bytes);
 	}
 	part->offset = offset;
-	part->size = Min(Max(size, MIN_PART), left);
+	part->size = Min(Max(size, more), left);
 	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
 									 (int32) part->size);
 	return (uint8_t *) VARDATA_ANY(part->bytes);

@@ -67,10 +67,15 @@ test_answers(void)
 	model		m = shape_set(&u, unit_one_in(8) ? SHAPE_MEDIUM : SHAPE_SMALL);
 	r64_set		s = model_open(&m);
 	r64_source	source = open_source(s.bytes, s.size);
+	model		n = shape_set(&u, SHAPE_SMALL);
+	r64_set		other = model_open(&n);
+	r64_source	in_memory = r64_set_source(&other);
 	int64_t		least;
 	int64_t		want;
 
 	CHECK_U64(r64_source_cardinality(&source), model_cardinality(&m));
+	CHECK(r64_source_overlaps(&source, &in_memory) == r64_overlaps(&s, &other));
+	CHECK(r64_source_overlaps(&in_memory, &source) == r64_overlaps(&s, &other));
 	if (CHECK(r64_source_min(&source, &least) ==
 			  model_select(&m, 0, &want)) && model_select(&m, 0, &want))
 		CHECK_I64(least, want);
@@ -93,6 +98,7 @@ test_thrift(void)
 	r64_set		f;
 	r64_buf		buf;
 	r64_source	source;
+	r64_source	other;
 
 	for (int64_t k = 0; k < 30; k++)
 		for (int64_t i = 0; i < 5000; i++)
@@ -105,6 +111,12 @@ test_thrift(void)
 	CHECK(!r64_source_contains(&source, 17 * 65536 + 14));
 	CHECK_U64(r64_source_cardinality(&source), 30 * 5000);
 	CHECK(fetched < 2 * 8192 + 3000);
+
+	/* the same for what the first container tells, of all that both have */
+	source = open_source(s.bytes, s.size);
+	other = r64_set_source(&s);
+	CHECK(r64_source_overlaps(&source, &other));
+	CHECK(fetched < 8192 + 1000);
 
 	/* the same for a set of one element */
 	few = model_range(7 * 65536 + 13, 7 * 65536 + 13);
@@ -231,9 +243,13 @@ static void
 ask(void *arg)
 {
 	r64_source *source = arg;
+	uint8_t		element[R64_SINGLETON_SIZE];
+	r64_set		one = r64_singleton(&unit_env, probe, element);
+	r64_source	other = r64_set_source(&one);
 	int64_t		least;
 
 	ask_restricted(source, probe);
+	(void) r64_source_overlaps(source, &other);
 
 	(void) r64_source_cardinality(source);
 	(void) r64_source_min(source, &least);
