@@ -68,8 +68,8 @@ enter_aggregate(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate support function called outside an aggregate");
+	if (AggCheckCallContext(fcinfo, &context) != AGG_CONTEXT_WINDOW)
+		elog(ERROR, "moving-aggregate function called outside a window");
 	return MemoryContextSwitchTo(context);
 }
 
