@@ -34,12 +34,15 @@
 /* How much larger than a set the combination of those after it may be. */
 #define MAX_GROWTH	2
 
-/* What is kept for a set. */
+/*
+ * What is kept for a set: at the back, the set; in the front, what the front
+ * becomes without it, or the difference to that.
+ */
 typedef struct KeptSet
 {
 	r64_buf		buf;			/* no base: nothing */
-	bool		is_front;		/* what the front becomes without the set */
-} KeptSet;						/* in the back the set, else a difference */
+	bool		is_front;		/* what the front becomes */
+} KeptSet;
 
 /*
  * All of it is in the aggregate's context, which the executor resets to begin
@@ -126,14 +129,17 @@ keep(MovingState *state, FmgrInfo *flinfo, r64_buf set)
 	state->kept[state->end++].buf = set;
 }
 
-/* Returns a op b. */
+/* Returns a op b, to be kept. */
 static r64_buf
 combine(r64_op op, r64_buf a, r64_buf b)
 {
 	r64_set		x = r64_open_buf(env, a);
 	r64_set		y = r64_open_buf(env, b);
+	r64_buf		result = r64_combine(op, &x, &y);
 
-	return r64_combine(op, &x, &y);
+	/* it was given room for both */
+	result.base = repalloc_huge(result.base, env->headroom + result.size);
+	return result;
 }
 
 /* Makes the back the front, in which no set is left. */

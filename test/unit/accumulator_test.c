@@ -35,7 +35,7 @@ static void look(void);
 static void
 begin_anew(void)
 {
-	r64_accumulator_init(&acc, &unit_env);
+	r64_accumulator_clear(&acc);
 	want.n = 0;
 }
 
@@ -55,7 +55,14 @@ static void
 add_model(r64_op op, const model *other)
 {
 	r64_set		s = model_open(other);
+	model		common;
 
+	if (unit_one_in(10))
+	{
+		common = model_combine(R64_AND, &want, other);
+		CHECK_U64(r64_accumulator_and_cardinality(&acc, &s),
+				  model_cardinality(&common));
+	}
 	r64_accumulator_combine(&acc, op, &s);
 	want = model_combine(op, &want, other);
 	r64_close(&s);
@@ -562,6 +569,8 @@ run_case(void *arg)
 		looking = unit_one_in(8);
 		counting = unit_one_in(4);
 		unit_scarce = unit_one_in(3);
+		if (unit_one_in(20))
+			begin_anew();
 		unit_note(looking ? " looking" : counting ? " counting" : "");
 		unit_note(unit_scarce ? " scarce" : "");
 		switch (unit_below(10))
