@@ -232,6 +232,8 @@ fetch_from_memory(void *arg, r64_part part, size_t offset, size_t size)
 {
 	const r64_set *s = arg;
 
+	(void) part;
+	(void) size;
 	return s->bytes + offset;
 }
 
