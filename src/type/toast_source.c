@@ -26,8 +26,8 @@
 
 /*
  * Fetches two TOAST rows even if one would do, or none if the last part of the
- * kind has the bytes.  So a header of up to 400 containers is fetched once.  After
- * a part near by it fetches twice as much, so that reading on to the end costs
+ * kind has the bytes.  So a header of up to 400 containers is fetched once.  Right
+ * after another part it fetches twice as much, so that reading on to the end costs
  * hardly more than fetching all at once.
  */
 static const uint8_t *
@@ -44,7 +44,7 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 
 		if (offset >= part->offset && ahead + size <= part->size)
 			return (uint8_t *) VARDATA_ANY(part->bytes) + ahead;
-		if (offset >= part->offset && ahead <= 2 * part->size)
+		if (offset >= part->offset && ahead <= part->size + MIN_PART)
 			more = Min(2 * part->size, MAX_PART);
 		pfree(part->bytes);
 	}
