@@ -359,35 +359,42 @@ roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 }
 
 /*
- * Opens an argument in the form that answers a question about a little of it
- * best.  A value in TOAST that is seen for the first time is not fetched whole,
- * if it takes at least so many bytes.
+ * Opens an argument in parts, if it is in TOAST, takes at least so many bytes,
+ * and is seen for the first time.
  */
-static void
-open_argument(FunctionCallInfo fcinfo, int argno, Size least, Argument *a)
+static bool
+open_parts(FunctionCallInfo fcinfo, int argno, Size least, Argument *a)
 {
-	struct varlena *value;
+	Datum		datum = PG_GETARG_DATUM(argno);
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	KeptArgument *arg;
 
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) ||
+		(arg = get_kept(fcinfo, argno)) == NULL ||
+		is_kept(arg, value) || resembles_last(arg, value) ||
+		!roaring64_toast_source(datum, &a->source) ||
+		a->source.source.size < least)
+		return false;
+	forget(arg, value);
+	a->form = FORM_PARTS;
+	return true;
+}
+
+/*
+ * Opens an argument in the form that answers a question about a little of it
+ * best.
+ */
+static void
+open_argument(FunctionCallInfo fcinfo, int argno, Argument *a)
+{
 	a->datum = PG_GETARG_DATUM(argno);
-	value = (struct varlena *) DatumGetPointer(a->datum);
-	a->form = FORM_SET;
-	if (VARATT_IS_EXTERNAL_EXPANDED(value))
-	{
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(a->datum)))
 		a->form = FORM_OBJECT;
-		return;
-	}
-	if (VARATT_IS_EXTERNAL_ONDISK(value) &&
-		(arg = get_kept(fcinfo, argno)) != NULL &&
-		!is_kept(arg, value) && !resembles_last(arg, value) &&
-		roaring64_toast_source(a->datum, &a->source) &&
-		a->source.source.size >= least)
+	else if (!open_parts(fcinfo, argno, 0, a))
 	{
-		forget(arg, value);
-		a->form = FORM_PARTS;
-		return;
+		a->form = FORM_SET;
+		a->set = roaring64_getarg(fcinfo, argno, &a->local);
 	}
-	a->set = roaring64_getarg(fcinfo, argno, &a->local);
 }
 
 /* Whether an argument contains an element. */
@@ -396,7 +403,7 @@ roaring64_arg_contains(FunctionCallInfo fcinfo, int argno, int64 element)
 {
 	Argument	a;
 
-	open_argument(fcinfo, argno, 0, &a);
+	open_argument(fcinfo, argno, &a);
 	switch (a.form)
 	{
 		case FORM_OBJECT:
@@ -414,7 +421,7 @@ roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno)
 {
 	Argument	a;
 
-	open_argument(fcinfo, argno, 0, &a);
+	open_argument(fcinfo, argno, &a);
 	switch (a.form)
 	{
 		case FORM_OBJECT:
@@ -432,7 +439,7 @@ roaring64_arg_min(FunctionCallInfo fcinfo, int argno, int64 *found)
 {
 	Argument	a;
 
-	open_argument(fcinfo, argno, 0, &a);
+	open_argument(fcinfo, argno, &a);
 	switch (a.form)
 	{
 		case FORM_OBJECT:
@@ -445,34 +452,27 @@ roaring64_arg_min(FunctionCallInfo fcinfo, int argno, int64 *found)
 	}
 }
 
-/* An open argument as a source, which may point into it. */
-static r64_source
-argument_source(Argument *a)
-{
-	if (a->form == FORM_PARTS)
-		return a->source.source;
-	if (a->form == FORM_SET)
-		return r64_set_source(a->set);
-	a->local = roaring64_expanded_set(a->datum);
-	return r64_set_source(&a->local);
-}
-
 /* Whether the first two arguments have an element in common. */
 bool
 roaring64_args_overlap(FunctionCallInfo fcinfo)
 {
-	Argument	a;
-	Argument	b;
-	r64_source	x;
-	r64_source	y;
+	int			n = roaring64_larger_argument(fcinfo);
+	Argument	large;
+	Argument	small;
+	r64_source	in_memory;
 
-	open_argument(fcinfo, 0, READ_ON_MIN, &a);
-	open_argument(fcinfo, 1, READ_ON_MIN, &b);
-	if (a.form == FORM_SET && b.form == FORM_SET)
-		return r64_overlaps(a.set, b.set);
-	x = argument_source(&a);
-	y = argument_source(&b);
-	return r64_source_overlaps(&x, &y);
+	if (!open_parts(fcinfo, n, READ_ON_MIN, &large))
+	{
+		small.set = roaring64_getarg(fcinfo, 1 - n, &small.local);
+		large.set = roaring64_getarg_within(fcinfo, n, small.set, NULL,
+											&large.local);
+		return r64_overlaps(small.set, large.set);
+	}
+	if (open_parts(fcinfo, 1 - n, READ_ON_MIN, &small))
+		return r64_source_overlaps(&small.source.source,
+								   &large.source.source);
+	in_memory = r64_set_source(roaring64_getarg(fcinfo, 1 - n, &small.local));
+	return r64_source_overlaps(&in_memory, &large.source.source);
 }
 
 /* Which of the first two arguments takes more bytes, uncompressed: 0 or 1. */
