@@ -188,8 +188,8 @@ BEGIN
 		counted := counted + r.counted;
 	END LOOP;
 END $$;
--- $ROARING64_TEST_FRAMES is how many
-\set times `echo ${ROARING64_TEST_FRAMES:-600}`
+-- 600 frames, times $ROARING64_TEST_EFFORT
+\set times `awk "BEGIN { print int(600 * ${ROARING64_TEST_EFFORT:-1}) }"`
 SELECT setseed(0.51);
 SELECT windows > :times * 5 AS windows, not_null > :times * 2 AS not_null, counted > 0 AS counted
 FROM compare_frames(:times);
