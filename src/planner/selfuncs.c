@@ -27,13 +27,6 @@
 #include "type/roaring64.h"
 
 /*
- * Most common sets of a column to join with those of another one, and the share
- * of all pairs of rows that has to be of these for a look at them.
- */
-#define MAX_COMMON_SETS		32
-#define MIN_COMMON_PAIRS	0.5
-
-/*
  * A constant of more bytes is not compared with the most common sets of a
  * column.  They have a kilobyte at most, and the comparison reads all of it.
  */
@@ -41,13 +34,6 @@
 
 /* Runs of a constant set to count before the rest is taken to be like them. */
 #define MAX_RUNS		256
-
-typedef enum TestKind
-{
-	TEST_CONTAINS,
-	TEST_CONTAINED,
-	TEST_OVERLAPS
-} TestKind;
 
 typedef struct Test
 {
@@ -113,157 +99,53 @@ commute_test(Test *test)
 		test->kind = TEST_CONTAINS;
 }
 
-static double
-default_selectivity(const Test *test)
-{
-	return test->kind == TEST_OVERLAPS ? ROARING64_OVERLAP_SHARE
-		: ROARING64_CONTAIN_SHARE;
-}
-
-/* The share of the rows that have one of the most common sets of a column. */
-static double
-share_of_common_sets(VariableStatData *vardata, Oid function)
-{
-	AttStatsSlot slot;
-	double		share = 0;
-
-	if (!HeapTupleIsValid(vardata->statsTuple) ||
-		!statistic_proc_security_check(vardata, function) ||
-		!get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_MCV,
-						  InvalidOid, ATTSTATSSLOT_NUMBERS))
-		return 0;
-	for (int i = 0; i < Min(slot.nnumbers, MAX_COMMON_SETS); i++)
-		share += slot.numbers[i];
-	free_attstatsslot(&slot);
-	return share;
-}
-
-/* Reads the most common sets of a column.  Returns how many to look at. */
-static int
-load_common_sets(VariableStatData *vardata, AttStatsSlot *slot)
-{
-	if (!get_attstatsslot(slot, vardata->statsTuple, STATISTIC_KIND_MCV,
-						  InvalidOid,
-						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
-		memset(slot, 0, sizeof(*slot));
-	return Min(Min(slot->nvalues, slot->nnumbers), MAX_COMMON_SETS);
-}
-
-/*
- * The share of all pairs of rows of two columns in which both sets are among
- * the most common ones and pass a test; in *common, the share whether they pass
- * or not.  Both 0, unnoticed, if most pairs have a set that is not common.
- */
-static double
-common_pairs(const Test *test, VariableStatData *left,
-			 VariableStatData *right, double *common)
-{
-	AttStatsSlot a;
-	AttStatsSlot b;
-	FmgrInfo	function;
-	int			na;
-	int			nb;
-	double		passing = 0;
-
-	*common = share_of_common_sets(left, test->function) *
-		share_of_common_sets(right, test->function);
-	if (*common < MIN_COMMON_PAIRS)
-	{
-		*common = 0;
-		return 0;
-	}
-	fmgr_info(test->function, &function);
-	na = load_common_sets(left, &a);
-	nb = load_common_sets(right, &b);
-	for (int i = 0; i < na; i++)
-		for (int j = 0; j < nb; j++)
-			if (DatumGetBool(FunctionCall2Coll(&function, InvalidOid,
-											   a.values[i], b.values[j])))
-				passing += a.numbers[i] * b.numbers[j];
-	free_attstatsslot(&a);
-	free_attstatsslot(&b);
-	return passing;
-}
-
 /*
  * A column of sets against something whose value is not known.  A set of which
  * not even the size is known is taken for one of the column, if that has most
  * of its sets again and again.
  */
 static double
-set_against_unknown(PlannerInfo *root, const Test *test,
-					VariableStatData *vardata, Node *other,
+set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 					const SetStats *stats)
 {
-	double		frequency = roaring64_average_frequency(stats);
-	double		passing;
-	double		common;
 	double		n;
+	double		share;
+	double		known;
 
-	if (frequency < 0 || test->right == INT8RANGEOID)
-		return default_selectivity(test);
-	if (test->right == INT8OID)
-		return frequency;
-	n = roaring64_expected_cardinality(root, other);
-	if (n < 0)
-	{
-		passing = common_pairs(test, vardata, vardata, &common);
-		return common > 0 ? passing / common : default_selectivity(test);
-	}
-	switch (test->kind)
-	{
-		case TEST_CONTAINS:
-			return pow(frequency, n);
-		case TEST_OVERLAPS:
-			return 1 - pow(1 - frequency, n);
-		case TEST_CONTAINED:
-			break;
-	}
-	return roaring64_share_within(stats,
-								  n / stats->distinct, n);
+	if (roaring64_average_frequency(stats) < 0 || test->right == INT8RANGEOID)
+		return roaring64_default_share(test->kind);
+	n = test->right == INT8OID ? 1 :
+		roaring64_expected_cardinality(root, other);
+	if (n >= 0)
+		return roaring64_share_passing_unknown(stats, test->kind, n);
+	share = roaring64_share_of_join(test->kind, stats, stats, &known);
+	return known > 0.5 ? share : roaring64_default_share(test->kind);
 }
 
-/*
- * A column of sets, on the left, against something.  For the most common sets
- * the answer is known; all other sets are judged by their elements.
- */
+/* A column of sets, on the left, against something. */
 static double
 set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
-				Node *other, bool varonleft)
+				Node *other)
 {
 	SetStats	stats;
 	r64_set		set;
 	Probe		probe;
 	bool		is_known = roaring64_make_probe(root, other, &set, &probe);
 	double		share;
-	double		known = 0;
-	double		common = 0;
 
-	if (is_known && IsA(other, Const) &&
-		(probe.set == NULL || set.size <= MAX_COMPARED_SIZE))
-	{
-		FmgrInfo	function;
-
-		fmgr_info(test->function, &function);
-		known = mcv_selectivity(vardata, &function, InvalidOid,
-								((Const *) other)->constvalue, varonleft,
-								&common);
-	}
 	/* one walk over its buckets for all that is asked of it */
 	if (is_known && probe.set != NULL)
 		r64_index_set(probe.set);
 	roaring64_load_stats(vardata, test->function, is_known, &stats);
 	if (!is_known)
-		share = set_against_unknown(root, test, vardata, other, &stats);
-	else if (test->kind == TEST_OVERLAPS)
-		share = roaring64_share_overlapping(&stats, &probe);
-	else if (test->kind == TEST_CONTAINS)
-		share = roaring64_share_containing(&stats, &probe);
+		share = set_against_unknown(root, test, other, &stats);
 	else
-		share = roaring64_share_contained(&stats, &probe);
-	share *= Max(stats.nonnull - common, 0);
+		share = roaring64_share_passing(&stats, test->kind, &probe,
+										probe.set == NULL ||
+										set.size <= MAX_COMPARED_SIZE);
+	share *= stats.nonnull;
 	roaring64_free_stats(&stats);
-	return known + share;
+	return share;
 }
 
 /* How many different values a column of bigint has: all, if not analyzed. */
@@ -345,61 +227,21 @@ restriction_selectivity(PlannerInfo *root, Oid function, List *args,
 		return ROARING64_CONTAIN_SHARE;
 	if (!get_restriction_variable(root, args, varRelid,
 								  &vardata, &other, &varonleft))
-		return default_selectivity(&test);
+		return roaring64_default_share(test.kind);
 	if (!varonleft)
 		commute_test(&test);
 
 	if (IsA(other, Const) && ((Const *) other)->constisnull)
 		selectivity = 0;		/* all of our tests are strict */
 	else if (is_of_sets(test.left))
-		selectivity = set_selectivity(root, &test, &vardata, other,
-									  varonleft);
+		selectivity = set_selectivity(root, &test, &vardata, other);
 	else if (test.left == INT8OID)
 		selectivity = element_selectivity(root, &test, &vardata, other);
 	else
-		selectivity = default_selectivity(&test);
+		selectivity = roaring64_default_share(test.kind);
 	ReleaseVariableStats(vardata);
 	CLAMP_PROBABILITY(selectivity);
 	return selectivity;
-}
-
-/*
- * How many elements sets of two columns have in common, on average; -1 if
- * unknown.  The top elements are matched, the others are taken to be drawn from
- * the larger of the two stocks.
- */
-static double
-expected_common(const SetStats *a, const SetStats *b)
-{
-	double		left_a = a->average;
-	double		left_b = b->average;
-	double		distinct = Max(a->distinct, b->distinct);
-	double		common = 0;
-	int			j = 0;
-
-	if (roaring64_average_frequency(a) < 0 ||
-		roaring64_average_frequency(b) < 0)
-		return -1;
-	for (int i = 0; i < a->ntop; i++)
-	{
-		int64		element = DatumGetInt64(a->rest.values[i]);
-		double		share_a;
-		double		share_b;
-
-		while (j < b->ntop && DatumGetInt64(b->rest.values[j]) < element)
-			j++;
-		if (j == b->ntop)
-			break;
-		if (DatumGetInt64(b->rest.values[j]) != element)
-			continue;
-		share_a = a->rest.numbers[ROARING64_REST_NUMBERS + i];
-		share_b = b->rest.numbers[ROARING64_REST_NUMBERS + j];
-		common += share_a * share_b;
-		left_a -= share_a;
-		left_b -= share_b;
-		distinct--;
-	}
-	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
 }
 
 /* Two columns of sets. */
@@ -409,31 +251,16 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 {
 	SetStats	a;
 	SetStats	b;
-	double		common;
-	double		selectivity;
 	double		known;
-	double		known_pairs;
+	double		share;
 
 	roaring64_load_stats(left, test->function, false, &a);
 	roaring64_load_stats(right, test->function, false, &b);
-	common = expected_common(&a, &b);
-	if (common < 0)
-		selectivity = default_selectivity(test);
-	else if (test->kind == TEST_OVERLAPS)
-		selectivity = 1 - exp(-common);
-	else
-	{
-		const SetStats *inner = test->kind == TEST_CONTAINS ? &b : &a;
-
-		selectivity = roaring64_share_within(inner,
-											 common / Max(inner->average, 1e-10),
-											 HUGE_VAL);
-	}
-	known = common_pairs(test, left, right, &known_pairs);
-	selectivity *= Max(a.nonnull * b.nonnull - known_pairs, 0);
+	share = a.nonnull * b.nonnull *
+		roaring64_share_of_join(test->kind, &a, &b, &known);
 	roaring64_free_stats(&a);
 	roaring64_free_stats(&b);
-	return known + selectivity;
+	return share;
 }
 
 /* A column of sets and one of bigint. */
@@ -467,7 +294,7 @@ join_selectivity(PlannerInfo *root, Oid function, List *args,
 	else if (test.right == INT8OID)
 		selectivity = element_join_selectivity(root, &test, &left, &right);
 	else
-		selectivity = default_selectivity(&test);
+		selectivity = roaring64_default_share(test.kind);
 
 	if (jointype == JOIN_SEMI || jointype == JOIN_ANTI)
 	{

@@ -6,14 +6,18 @@
  * All estimates come from one reckoning.  Each element has a frequency, the
  * chance that a row's set has it: of the most common ones it is known; of the
  * others it is that of their neighbours, the occurrences in a bin of the
- * histogram over the different elements in it.  Elements are taken to be
+ * histogram over the different elements in it.  A set of twice as many elements
+ * has each of them twice as often; apart from that elements are taken to be
  * independent of each other, as core does for arrays.  So with f running over
- * the elements of a probe,
+ * the elements of a probe, for each cardinality k of the histogram
  *
  *	set && probe	1 - product (1 - f)
  *	set @> probe	product f
- *	set <@ probe	for each cardinality k of the histogram p^k, where p is
- *					the share of all occurrences that the probe has
+ *	set <@ probe	p^k, where p is the share of all occurrences that the probe
+ *					has
+ *
+ * The most common sets are tested instead, of which the empty one can have most
+ * rows.  What they have of the probe's elements the other rows have not.
  *
  * However large the probe is, no more is done than to look up the most common
  * elements in it and to count it by bins.
@@ -34,9 +38,18 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
+/* Most common sets of a column to test; to join with those of another one. */
+#define MAX_COMMON_SETS		100
+#define MAX_SETS_JOINED		32
+
+#define LARGEST_POWER	32		/* the chances are not known well enough */
+
+#define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
+
 /* What a probe has of the elements of a column. */
 typedef struct Tally
 {
+	double		count;			/* of them */
 	double		hits;			/* sum of their frequencies */
 	double		log_none;		/* logarithm of the chance of none of them */
 	double		log_all;		/* and of all of them */
@@ -108,6 +121,9 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	if (with_common)
 		load_slot(tuple, STATISTIC_KIND_MCELEM,
 				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->mcelem);
+	load_slot(tuple, STATISTIC_KIND_MCV,
+			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->sets);
+	stats->nsets = Min(stats->sets.nvalues, stats->sets.nnumbers);
 	check_slot(&stats->mcelem,
 			   stats->mcelem.valuetype == INT8OID &&
 			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
@@ -124,6 +140,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 void
 roaring64_free_stats(SetStats *stats)
 {
+	free_attstatsslot(&stats->sets);
 	free_attstatsslot(&stats->mcelem);
 	free_attstatsslot(&stats->dechist);
 	free_attstatsslot(&stats->rest);
@@ -192,6 +209,7 @@ add_to_tally(Tally *tally, double count, double frequency)
 {
 	if (count <= 0)
 		return;
+	tally->count += count;
 	tally->hits += count * frequency;
 	tally->log_none += count * log1p(-Min(frequency, 1));
 	tally->log_all += count * log(Max(frequency, 1e-10));
@@ -286,95 +304,6 @@ has_elements(const SetStats *stats)
 	return stats->mcelem.nvalues > 0 || stats->rest.nnumbers > 0;
 }
 
-/* The share of the rows with at least so many elements. */
-static double
-share_of_size(const SetStats *stats, double least)
-{
-	int			bounds = stats->dechist.nnumbers - 1;
-	int			n = 0;
-
-	if (bounds < 1)
-		return 1;
-	for (int i = 0; i < bounds; i++)
-		n += (stats->dechist.numbers[i] >= least);
-	return (double) n / bounds;
-}
-
-/* The share of the non-null rows whose set overlaps a probe. */
-double
-roaring64_share_overlapping(const SetStats *stats, const Probe *probe)
-{
-	Tally		tally;
-
-	if (probe_size(probe) == 0)
-		return 0;
-	if (!has_elements(stats))
-		return ROARING64_OVERLAP_SHARE;
-	tally = make_tally(stats, probe);
-	return Min(1 - exp(tally.log_none), share_of_size(stats, 1));
-}
-
-/* The share of those whose set has all of it. */
-double
-roaring64_share_containing(const SetStats *stats, const Probe *probe)
-{
-	double		size = probe_size(probe);
-
-	if (size == 0)
-		return 1;
-	if (!has_elements(stats))
-		return ROARING64_CONTAIN_SHARE;
-	if (size == 1)
-		return make_tally(stats, probe).hits;
-	if (probe->set == NULL)
-	{
-		/* who has both ends has what is between, if it has so many at all */
-		Probe		first = {.lo = probe->lo,.hi = probe->lo};
-		Probe		last = {.lo = probe->hi,.hi = probe->hi};
-
-		return Min(make_tally(stats, &first).hits,
-				   make_tally(stats, &last).hits) * share_of_size(stats, size);
-	}
-	return Min(exp(make_tally(stats, probe).log_all),
-			   share_of_size(stats, size));
-}
-
-#define LARGEST_POWER 32		/* p is not known well enough for more */
-
-/*
- * The share of the non-null rows whose set has only elements that pass a
- * test, which each of them does with chance p, and no more than most.
- */
-double
-roaring64_share_within(const SetStats *stats, double p, double most)
-{
-	int			bounds = stats->dechist.nnumbers - 1;
-	double		sum = 0;
-
-	if (bounds < 1)
-		return ROARING64_CONTAIN_SHARE;
-	p = Min(Max(p, 0), 1);
-	for (int i = 0; i < bounds; i++)
-	{
-		double		size = stats->dechist.numbers[i];
-
-		if (size <= most)
-			sum += pow(p, Min(size, LARGEST_POWER));
-	}
-	return sum / bounds;
-}
-
-/* The share of those whose set has nothing else. */
-double
-roaring64_share_contained(const SetStats *stats, const Probe *probe)
-{
-	if (!has_elements(stats) || stats->average <= 0)
-		return roaring64_share_within(stats, 0, 0);
-	return roaring64_share_within(stats,
-								  make_tally(stats, probe).hits / stats->average,
-								  probe_size(probe));
-}
-
 /* The chance that a set has a given element of the column; -1 if unknown. */
 double
 roaring64_average_frequency(const SetStats *stats)
@@ -382,6 +311,305 @@ roaring64_average_frequency(const SetStats *stats)
 	if (stats->distinct < 0 || stats->average < 0)
 		return -1;
 	return Min(stats->average / stats->distinct, 1);
+}
+
+/* Sets of like size, at most half as large again as the least. */
+typedef struct SizeClass
+{
+	double		least;
+	double		size;			/* on average */
+	double		share;			/* of the non-null rows that have one */
+	double		tested;			/* likewise, of the most common sets */
+} SizeClass;
+
+/* Of one side of a test: classes of size, and the most common sets. */
+typedef struct Side
+{
+	SizeClass	classes[MAX_CLASSES];
+	int			nclasses;
+	r64_set		sets[MAX_COMMON_SETS];
+	Probe		probes[MAX_COMMON_SETS];
+	double		shares[MAX_COMMON_SETS];	/* of the non-null rows */
+	int			nsets;
+} Side;
+
+/* A column. */
+static void
+describe_column(const SetStats *stats, Side *side)
+{
+	int			bounds = stats->dechist.nnumbers - 1;
+	int			n = 0;
+
+	memset(side, 0, sizeof(*side));
+	for (int i = 0; i < bounds; i++)
+	{
+		double		size = stats->dechist.numbers[i];
+		SizeClass  *class = &side->classes[n];
+
+		if (i > 0 && size > 1.5 * class->least)
+			class = &side->classes[++n];
+		if (class->share == 0)
+			class->least = size;
+		class->share += 1.0 / bounds;
+		class->size += (size - class->size) / (class->share * bounds);
+	}
+	side->nclasses = n + 1;
+	side->nsets = Min(stats->nsets, MAX_COMMON_SETS);
+	for (int i = 0; i < side->nsets; i++)
+	{
+		side->sets[i] = DatumGetRoaring64(stats->sets.values[i]);
+		side->probes[i].set = &side->sets[i];
+		side->shares[i] = stats->sets.numbers[i] / stats->nonnull;
+	}
+}
+
+/* A probe of so many elements, which is NULL if it is not known. */
+static void
+describe_probe(const Probe *probe, double size, Side *side)
+{
+	memset(side, 0, sizeof(*side));
+	side->nclasses = 1;
+	side->classes[0].least = side->classes[0].size = size;
+	side->classes[0].share = side->shares[0] = 1;
+	if (probe == NULL)
+		return;
+	side->probes[0] = *probe;
+	side->nsets = 1;
+}
+
+/* Notes that the first sets of a side are tested.  Returns their share. */
+static double
+note_tested(Side *side, int nsets)
+{
+	double		share = 0;
+
+	for (int i = 0; i < nsets; i++)
+	{
+		SizeClass  *class = &side->classes[side->nclasses - 1];
+
+		while (class > side->classes &&
+			   class->least > probe_size(&side->probes[i]))
+			class--;
+		class->tested += side->shares[i];
+		share += side->shares[i];
+		/* there is one empty set, more exact than the histogram */
+		if (class->least == 0)
+			class->share = class->tested;
+	}
+	return share;
+}
+
+/*
+ * Tests the most common sets of two sides with each other.  Returns the share of
+ * the pairs of rows that pass.  *tested is the share tested; from *hits, what all
+ * pairs have in common, what these have is taken.
+ */
+static double
+test_common_sets(TestKind kind, Side *a, Side *b, double *tested, double *hits)
+{
+	int			nb = Min(b->nsets, MAX_SETS_JOINED);
+	int			na = nb > 1 ? Min(a->nsets, MAX_SETS_JOINED) : nb * a->nsets;
+	double		passing = 0;
+
+	*tested = note_tested(a, na) * note_tested(b, nb);
+	for (int i = 0; i < na * nb; i++)
+	{
+		Probe	   *x = &a->probes[i / nb];
+		Probe	   *y = &b->probes[i % nb];
+		double		share = a->shares[i / nb] * b->shares[i % nb];
+		double		both = y->set == NULL ? probe_count(x, y->lo, y->hi) :
+			(double) r64_and_cardinality(x->set, y->set);
+		bool		passes = kind == TEST_OVERLAPS ? both > 0 :
+			both == probe_size(kind == TEST_CONTAINS ? y : x);
+
+		if (passes)
+			passing += share;
+		/* a range that is to be contained is one element of the tally */
+		*hits -= share * (kind == TEST_CONTAINS && y->set == NULL ? passes : both);
+	}
+	return passing;
+}
+
+/* The share of the pairs of rows of two classes that were not tested. */
+static double
+untested(const SizeClass *a, const SizeClass *b)
+{
+	return Max(a->share * b->share - a->tested * b->tested, 0);
+}
+
+/*
+ * The chance that two sets of such sizes pass a test.  They are expected to have
+ * hits in common, times as many as the tally has.
+ */
+static double
+chance(TestKind kind, double left, double right, const Tally *tally,
+	   double hits, double times)
+{
+	double		inner = kind == TEST_CONTAINS ? right : left;
+
+	if (kind == TEST_OVERLAPS)
+		return 1 - exp(tally->log_none * times);
+	if (inner > (kind == TEST_CONTAINS ? left : right))
+		return 0;
+	if (kind == TEST_CONTAINS && tally->count > 0)
+		return exp(Min(tally->log_all + tally->count * log(Max(times, 1e-10)),
+					   0));
+	return inner == 0 ? 1 :
+		pow(Min(hits / inner, 1), Min(inner, LARGEST_POWER));
+}
+
+/*
+ * The share of all pairs of non-null rows of two sides whose sets pass a test.
+ * tally is what two sets have in common on average.  In *tested, the share of
+ * the pairs whose sets are both among the most common ones.
+ */
+static double
+share_of_pairs(TestKind kind, Side *a, Side *b, const Tally *tally,
+			   double *tested)
+{
+	double		hits = tally->hits;
+	double		passing = test_common_sets(kind, a, b, tested, &hits);
+	int			n = a->nclasses * b->nclasses;
+	double		pairs = 0;
+	double		product = 0;
+	double		sum = 0;
+
+	hits = Max(hits, 0);
+	if (*tested >= 1)
+		return passing;
+	if (kind == TEST_CONTAINS && tally->count == 1 && b->classes[0].size == 1)
+		return passing + hits;
+	for (int i = 0; i < n; i++)
+	{
+		SizeClass  *x = &a->classes[i / b->nclasses];
+		SizeClass  *y = &b->classes[i % b->nclasses];
+
+		pairs += untested(x, y);
+		product += untested(x, y) * x->size * y->size;
+	}
+	/* hits for each pair of elements */
+	hits = product > 0 ? hits / (1 - *tested) * pairs / product : 0;
+	for (int i = 0; i < n; i++)
+	{
+		SizeClass  *x = &a->classes[i / b->nclasses];
+		SizeClass  *y = &b->classes[i % b->nclasses];
+		double		expected = hits * x->size * y->size;
+
+		sum += untested(x, y) * chance(kind, x->size, y->size, tally, expected,
+									   expected / Max(tally->hits, 1e-100));
+	}
+	return passing + (pairs > 0 ? (1 - *tested) * sum / pairs : 0);
+}
+
+/*
+ * The share of the non-null rows of a column whose set passes a test with a
+ * probe.  The most common sets are tested with it if asked.
+ */
+double
+roaring64_share_passing(const SetStats *stats, TestKind kind,
+						const Probe *probe, bool test_common)
+{
+	double		size = probe_size(probe);
+	double		tested;
+	Tally		tally = {0};
+	Side		column;
+	Side		other;
+
+	if (size == 0 && kind != TEST_CONTAINED)
+		return kind == TEST_CONTAINS ? 1 : 0;
+	if (stats->average < 0 || (stats->average > 0 && !has_elements(stats)))
+		return roaring64_default_share(kind);
+	if (kind == TEST_CONTAINS && probe->set == NULL)
+	{
+		/* who has both ends has what is between, if it has so many at all */
+		Probe		first = {.lo = probe->lo,.hi = probe->lo};
+		Probe		last = {.lo = probe->hi,.hi = probe->hi};
+
+		add_to_tally(&tally, 1, Min(make_tally(stats, &first).hits,
+									make_tally(stats, &last).hits));
+	}
+	else if (size > 0 && stats->average > 0)
+		tally = make_tally(stats, probe);
+	describe_column(stats, &column);
+	describe_probe(test_common ? probe : NULL, size, &other);
+	return share_of_pairs(kind, &column, &other, &tally, &tested);
+}
+
+/* The same for a probe that has so many elements, and is else not known. */
+double
+roaring64_share_passing_unknown(const SetStats *stats, TestKind kind,
+								double size)
+{
+	double		tested;
+	Tally		tally = {0};
+	Side		column;
+	Side		other;
+
+	add_to_tally(&tally, size, roaring64_average_frequency(stats));
+	describe_column(stats, &column);
+	describe_probe(NULL, size, &other);
+	return share_of_pairs(kind, &column, &other, &tally, &tested);
+}
+
+/*
+ * How many elements sets of two columns have in common, on average; -1 if
+ * unknown.  The top elements are matched, the others are taken to be drawn from
+ * the larger of the two stocks.
+ */
+static double
+expected_common(const SetStats *a, const SetStats *b)
+{
+	double		left_a = a->average;
+	double		left_b = b->average;
+	double		distinct = Max(a->distinct, b->distinct);
+	double		common = 0;
+	int			j = 0;
+
+	if (roaring64_average_frequency(a) < 0 ||
+		roaring64_average_frequency(b) < 0)
+		return -1;
+	for (int i = 0; i < a->ntop; i++)
+	{
+		int64		element = DatumGetInt64(a->rest.values[i]);
+		double		share_a;
+		double		share_b;
+
+		while (j < b->ntop && DatumGetInt64(b->rest.values[j]) < element)
+			j++;
+		if (j == b->ntop)
+			break;
+		if (DatumGetInt64(b->rest.values[j]) != element)
+			continue;
+		share_a = a->rest.numbers[ROARING64_REST_NUMBERS + i];
+		share_b = b->rest.numbers[ROARING64_REST_NUMBERS + j];
+		common += share_a * share_b;
+		left_a -= share_a;
+		left_b -= share_b;
+		distinct--;
+	}
+	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
+}
+
+
+/*
+ * The share of the pairs of non-null rows of two columns whose sets pass a test,
+ * the left one from a.  In *tested, the share of which this is known.
+ */
+double
+roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
+						double *tested)
+{
+	double		common = expected_common(a, b);
+	Tally		tally = {.hits = common,.log_none = -common};
+	Side		left;
+	Side		right;
+
+	*tested = 0;
+	if (common < 0)
+		return roaring64_default_share(kind);
+	describe_column(a, &left);
+	describe_column(b, &right);
+	return share_of_pairs(kind, &left, &right, &tally, tested);
 }
 
 typedef struct CommonInteger
@@ -574,11 +802,13 @@ load_column_stats(PlannerInfo *root, Node *node, bool with_common,
 double
 roaring64_share_empty(PlannerInfo *root, Node *node)
 {
+	Probe		nothing = {.lo = 1,.hi = 0};
 	SetStats	stats = {0};
 
 	if (!load_column_stats(root, reduce(root, node), false, &stats))
 		return ROARING64_CONTAIN_SHARE;
-	stats.nonnull *= roaring64_share_within(&stats, 0, 0);
+	stats.nonnull *= roaring64_share_passing(&stats, TEST_CONTAINED, &nothing,
+											 true);
 	roaring64_free_stats(&stats);
 	return stats.nonnull;
 }

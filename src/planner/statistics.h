@@ -43,6 +43,20 @@
 #define ROARING64_CONTAIN_SHARE	0.005
 #define ROARING64_OVERLAP_SHARE	0.01
 
+typedef enum TestKind
+{
+	TEST_CONTAINS,
+	TEST_CONTAINED,
+	TEST_OVERLAPS
+} TestKind;
+
+static inline double
+roaring64_default_share(TestKind kind)
+{
+	return kind == TEST_OVERLAPS ? ROARING64_OVERLAP_SHARE :
+		ROARING64_CONTAIN_SHARE;
+}
+
 /* A set to test a column with, or, if set is NULL, the range [lo, hi]. */
 typedef struct Probe
 {
@@ -65,6 +79,8 @@ typedef struct SetStats
 	double		average;		/* elements of a non-null row; -1 if unknown */
 	double		distinct;		/* elements of the column; -1 if unknown */
 	double		common_limit;	/* an element not in mcelem is no more common */
+	AttStatsSlot sets;			/* the most common ones */
+	int			nsets;			/* of them */
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
 	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
 	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
@@ -76,14 +92,12 @@ typedef struct SetStats
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
 								 bool with_common, SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
-extern double roaring64_share_overlapping(const SetStats *stats,
-										  const Probe *probe);
-extern double roaring64_share_containing(const SetStats *stats,
-										 const Probe *probe);
-extern double roaring64_share_contained(const SetStats *stats,
-										const Probe *probe);
-extern double roaring64_share_within(const SetStats *stats, double p,
-									 double most);
+extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
+									  const Probe *probe, bool test_common);
+extern double roaring64_share_passing_unknown(const SetStats *stats,
+											  TestKind kind, double size);
+extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
+									  const SetStats *b, double *tested);
 extern double roaring64_average_frequency(const SetStats *stats);
 extern double roaring64_share_in_set(VariableStatData *vardata, Oid function,
 									 double distinct, r64_set *set);

@@ -127,6 +127,26 @@ ANALYZE few_sets;
 SELECT within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s && b.s AND a.i <= 200 AND b.i <= 200'),
 	within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s @> b.s AND a.i <= 200 AND b.i <= 200');
 
+-- most sets are empty; few are large; some elements are far more common than others
+CREATE TABLE sparse AS SELECT i AS id, CASE WHEN i % 50 = 0 THEN (SELECT roaring64_agg(abs(hashint8(i * 10 + j)) % 100)
+	FROM generate_series(1, 1 + i % 3) j) ELSE '{}' END AS s FROM generate_series(1, 20000) i;
+CREATE TABLE few_large AS SELECT i AS id, (SELECT roaring64_agg(abs(hashint8(i * 10000 + j)) % 40000)
+	FROM generate_series(1, CASE i % 100 WHEN 0 THEN 5000 ELSE 10 END) j) AS s FROM generate_series(1, 2000) i;
+CREATE TABLE zipf AS SELECT i AS id, roaring64_agg(exp(11 * (hashint8(i * 10 + j) / 4294967296.0 + 0.5))::bigint) AS s
+FROM generate_series(1, 5000) i, generate_series(1, 1 + i % 5) j GROUP BY i;
+ANALYZE sparse, few_large, zipf;
+SELECT q, within(2, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$sparse WHERE s @> 7::bigint$$, $$sparse WHERE s && '{7,33,80}'$$, $$sparse WHERE s && int8range(50, 200)$$,
+	$$sparse WHERE s <@ '{7,33,80}'$$, $$sparse WHERE NOT roaring64_is_empty(s)$$,
+	$$sparse a JOIN sparse b ON a.s @> b.s WHERE a.id < 1000 AND b.id < 1000$$,
+	$$few_large WHERE s @> (SELECT 5000::bigint)$$, $$few_large WHERE s && int8range(0, 40)$$,
+	$$few_large WHERE s && int8range(0, 2000)$$, $$zipf WHERE s @> 2::bigint$$, $$zipf WHERE s && '{5,6,7}'$$]) q;
+SELECT q, within(4, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$sparse a JOIN sparse b ON a.s && b.s WHERE a.id < 4000 AND b.id < 4000$$,
+	$$few_large a JOIN few_large b ON a.s && b.s WHERE a.id <= 300$$,
+	$$zipf a JOIN zipf b ON a.s && b.s WHERE a.id < 500 AND b.id < 500$$,
+	$$zipf a JOIN zipf b ON a.s <@ b.s WHERE a.id < 500 AND b.id < 500$$]) q;
+
 -- large sets are sampled; common elements are still found
 CREATE TABLE large (id int, ids roaring64);
 INSERT INTO large
@@ -426,7 +446,7 @@ FROM users u, generate_series(20000, 40000, 20000) n WHERE u.id = 2 ORDER BY 1;
 WITH RECURSIVE r(s) AS (SELECT '{2}'::roaring64 UNION ALL
 	SELECT s | (SELECT max(id) FROM messages WHERE id <@ ((s | 4) | 6)) FROM r WHERE roaring64_cardinality(s) < 2)
 SELECT s FROM r ORDER BY 1;
-DROP TABLE tagged, few_top, few_sets, days, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
+DROP TABLE tagged, few_top, few_sets, sparse, few_large, zipf, days, probes, large, odd, users, messages, halves, parted, domains, logged CASCADE;
 DROP DOMAIN id, id_set;
 DROP SCHEMA other CASCADE;
 DROP FUNCTION within, plan_of, same_without_index;
