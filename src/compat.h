@@ -121,6 +121,21 @@ extern PGDLLEXPORT void _PG_init(void);
 #include "commands/explain_state.h"
 #endif
 
+/* The hook that is told of each table moved in 19. */
+#if PG_VERSION_NUM >= 190000
+#define ROARING64_RELATION_HOOK	build_simple_rel_hook
+#define ROARING64_RELATION_HOOK_TYPE build_simple_rel_hook_type
+#define ROARING64_RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *entry
+#define ROARING64_RELATION_HOOK_ARGUMENTS root, rel, entry
+#else
+#define ROARING64_RELATION_HOOK	get_relation_info_hook
+#define ROARING64_RELATION_HOOK_TYPE get_relation_info_hook_type
+#define ROARING64_RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, Oid relation, bool inherits, RelOptInfo *rel
+#define ROARING64_RELATION_HOOK_ARGUMENTS root, relation, inherits, rel
+#endif
+
 /* A btree scan by an array for a later column returns rows in order from 17 on. */
 #define ROARING64_ARRAY_KEEPS_ORDER (PG_VERSION_NUM >= 170000)
 

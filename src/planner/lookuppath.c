@@ -39,6 +39,7 @@
 #define PAGE_CPU_MULTIPLIER	50
 
 static set_rel_pathlist_hook_type previous_hook;
+static ROARING64_RELATION_HOOK_TYPE previous_relation_hook;
 
 static bool enable_lookup = true;	/* setting */
 
@@ -463,6 +464,13 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 {
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
+	if (rel->rtekind == RTE_RELATION && !entry->inh &&
+		rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+		roaring64_is_excluded(root, rel, entry))
+	{
+		mark_dummy_rel(rel);
+		return;
+	}
 	if (!enable_lookup || !roaring64_allows_indexscan(rel) ||
 		rel->rtekind != RTE_RELATION || entry->inh ||
 		entry->tablesample != NULL || rel->indexlist == NIL ||
@@ -470,6 +478,16 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 		return;
 	match_clauses(root, rel, rel->baserestrictinfo, false);
 	match_clauses(root, rel, rel->joininfo, true);
+}
+
+/* Told of a table before its conditions are known. */
+static void
+note_relation(ROARING64_RELATION_HOOK_PARAMETERS)
+{
+	if (previous_relation_hook != NULL)
+		previous_relation_hook(ROARING64_RELATION_HOOK_ARGUMENTS);
+	if (rel->rtekind == RTE_RELATION)
+		roaring64_prepare_pruning(root, rel);
 }
 
 /* From now on the planner is offered lookups; to be called once. */
@@ -482,4 +500,6 @@ roaring64_offer_lookups(void)
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = offer_lookups;
+	previous_relation_hook = ROARING64_RELATION_HOOK;
+	ROARING64_RELATION_HOOK = note_relation;
 }

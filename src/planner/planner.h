@@ -65,4 +65,9 @@ extern void roaring64_offer_lookups(void);
 /* selfuncs.c */
 extern double roaring64_count_runs(r64_set *set);
 
+/* prune.c */
+extern void roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel);
+extern bool roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
+								  RangeTblEntry *entry);
+
 #endif							/* ROARING64_PLANNER_H */

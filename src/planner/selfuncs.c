@@ -206,7 +206,7 @@ element_selectivity(PlannerInfo *root, const Test *test,
 
 	look_through_cast(root, vardata);
 	if (roaring64_constant_set(root, other, &set))
-		return roaring64_share_in_set(vardata, test->function,
+		return roaring64_share_in_set(root, vardata, test->function,
 									  distinct_values(vardata), &set);
 	return (1 - null_fraction(vardata)) *
 		share_looked_up(root, vardata, other);
@@ -214,7 +214,7 @@ element_selectivity(PlannerInfo *root, const Test *test,
 
 /* The estimator for a restriction, by function. */
 static Selectivity
-restriction_selectivity(PlannerInfo *root, Oid function, List *args,
+estimate_restriction(PlannerInfo *root, Oid function, List *args,
 						int varRelid)
 {
 	Test		test;
@@ -275,7 +275,7 @@ element_join_selectivity(PlannerInfo *root, const Test *test,
 
 /* The estimator for a join, by function. */
 static Selectivity
-join_selectivity(PlannerInfo *root, Oid function, List *args,
+estimate_join(PlannerInfo *root, Oid function, List *args,
 				 JoinType jointype, SpecialJoinInfo *sjinfo)
 {
 	Test		test;
@@ -338,12 +338,12 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 	if (!describe_test(request->funcid, request->args, &test))
 		PG_RETURN_POINTER(NULL);
 	if (request->is_join)
-		request->selectivity = join_selectivity(request->root, request->funcid,
+		request->selectivity = estimate_join(request->root, request->funcid,
 												request->args,
 												request->jointype,
 												request->sjinfo);
 	else
-		request->selectivity = restriction_selectivity(request->root,
+		request->selectivity = estimate_restriction(request->root,
 													   request->funcid,
 													   request->args,
 													   request->varRelid);
@@ -363,7 +363,7 @@ roaring64_contsel(PG_FUNCTION_ARGS)
 	List	   *args = (List *) PG_GETARG_POINTER(2);
 	int			varRelid = PG_GETARG_INT32(3);
 
-	PG_RETURN_FLOAT8(restriction_selectivity(root, get_opcode(operator),
+	PG_RETURN_FLOAT8(estimate_restriction(root, get_opcode(operator),
 											 args, varRelid));
 }
 
@@ -381,7 +381,7 @@ roaring64_contjoinsel(PG_FUNCTION_ARGS)
 	JoinType	jointype = (JoinType) PG_GETARG_INT16(3);
 	SpecialJoinInfo *sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
 
-	PG_RETURN_FLOAT8(join_selectivity(root, get_opcode(operator), args,
+	PG_RETURN_FLOAT8(estimate_join(root, get_opcode(operator), args,
 									  jointype, sjinfo));
 }
 

@@ -31,6 +31,8 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 
@@ -110,7 +112,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 
 	memset(stats, 0, sizeof(*stats));
 	stats->nonnull = 1;
-	stats->average = stats->distinct = -1;
+	stats->average = stats->distinct = stats->outside = -1;
 	stats->common_limit = 1;
 	if (!HeapTupleIsValid(tuple))
 		return;
@@ -264,7 +266,9 @@ tally_rest(const SetStats *stats, const Probe *probe,
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
 	/* what came after ANALYZE, not more than a bin of it, or is in no set */
-	if (!is_range)
+	if (stats->outside >= 0)
+		tally->hits += stats->outside;
+	else if (!is_range)
 		add_to_tally(tally, Min(outside, stats->distinct / bins), least / 4);
 }
 
@@ -661,6 +665,7 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES, rest);
 	stats->average = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 	stats->distinct = distinct;
+	stats->outside = 0;
 	stats->common_limit = 1;
 	left = stats->average;
 
@@ -698,12 +703,33 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 }
 
 /*
+ * The share of the rows of a column of integers that a set can have beyond an end
+ * of the histogram: n elements from v on, if strategy is >=, or to v, if it is <=.
+ * Core asks an index where the column ends.
+ */
+static double
+share_beyond(PlannerInfo *root, VariableStatData *vardata,
+			 const SetStats *stats, int strategy, int64 v, double n)
+{
+	Oid			operator = get_opfamily_member(INTEGER_BTREE_FAM_OID,
+											   vardata->atttype, INT8OID,
+											   strategy);
+	Const	   *bound = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+								  Int64GetDatum(v), false, FLOAT8PASSBYVAL);
+
+	return Min(n * stats->average / stats->distinct,
+			   restriction_selectivity(root, operator,
+									   list_make2(vardata->var, bound),
+									   InvalidOid, 0));
+}
+
+/*
  * The share of the rows of a column of integers, of which so many are different,
  * whose value is in a set.  function is what is estimated.
  */
 double
-roaring64_share_in_set(VariableStatData *vardata, Oid function,
-					   double distinct, r64_set *set)
+roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
+					   Oid function, double distinct, r64_set *set)
 {
 	HeapTuple	tuple = vardata->statsTuple;
 	Probe		probe = {.set = set};
@@ -717,6 +743,21 @@ roaring64_share_in_set(VariableStatData *vardata, Oid function,
 	{
 		null_share = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 		load_integer_stats(tuple, distinct, probe_size(&probe), &stats);
+		if (stats.nbins > 0)
+		{
+			int64		lo = DatumGetInt64(stats.rest.values[0]);
+			int64		hi = DatumGetInt64(stats.rest.values[stats.nbins]);
+			int64		v;
+
+			if (r64_prev(set, lo - 1, &v) && v < lo)
+				stats.outside += share_beyond(root, vardata, &stats,
+											  BTLessEqualStrategyNumber, v,
+											  probe_count(&probe, PG_INT64_MIN, v));
+			if (r64_next(set, hi + 1, &v) && v > hi)
+				stats.outside += share_beyond(root, vardata, &stats,
+											  BTGreaterEqualStrategyNumber, v,
+											  probe_count(&probe, v, PG_INT64_MAX));
+		}
 		if (has_elements(&stats))
 			share = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);

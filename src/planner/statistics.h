@@ -78,6 +78,8 @@ typedef struct SetStats
 	double		nonnull;		/* share of the rows */
 	double		average;		/* elements of a non-null row; -1 if unknown */
 	double		distinct;		/* elements of the column; -1 if unknown */
+	double		outside;		/* how many of a probe outside of the bins a row
+								 * has on average; -1 if unknown */
 	double		common_limit;	/* an element not in mcelem is no more common */
 	AttStatsSlot sets;			/* the most common ones */
 	int			nsets;			/* of them */
@@ -99,7 +101,8 @@ extern double roaring64_share_passing_unknown(const SetStats *stats,
 extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
 									  const SetStats *b, double *tested);
 extern double roaring64_average_frequency(const SetStats *stats);
-extern double roaring64_share_in_set(VariableStatData *vardata, Oid function,
+extern double roaring64_share_in_set(PlannerInfo *root,
+									 VariableStatData *vardata, Oid function,
 									 double distinct, r64_set *set);
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 								 Probe *probe);

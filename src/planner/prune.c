@@ -1,0 +1,229 @@
+/*-------------------------------------------------------------------------
+ *
+ * prune.c
+ *	  Partitions and children that no element of a known set can be in.
+ *
+ * The server prunes by comparisons of a column with constants, and "id <@ set"
+ * is none.  But it implies that id is in one of the ranges that the set has
+ * between the bounds of the partitions.  This is added to the conditions of a
+ * partitioned table before its partitions are opened, and taken away before a
+ * partition gets its copies of them: there it would be tested again, and count
+ * twice in estimates.
+ *
+ * src/planner/prune.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/partition.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "partitioning/partbounds.h"
+#include "utils/fmgroids.h"
+
+#include "planner/planner.h"
+#include "planner/statistics.h"
+
+/* Ranges to imply.  Of more there is one, from the first to the last. */
+#define MAX_RANGES		256
+
+/* The security level by which an implied condition is known. */
+#define IMPLIED_LEVEL	((Index) 20064)
+
+static Expr *
+make_comparison(Node *id, int strategy, int64 bound)
+{
+	Oid			operator = get_opfamily_member(INTEGER_BTREE_FAM_OID,
+											   getBaseType(exprType(id)),
+											   INT8OID, strategy);
+
+	return make_opclause(operator, BOOLOID, false, copyObject((Expr *) id),
+						 (Expr *) makeConst(INT8OID, -1, InvalidOid,
+											sizeof(int64), Int64GetDatum(bound),
+											false, FLOAT8PASSBYVAL),
+						 InvalidOid, InvalidOid);
+}
+
+/* lo <= id <= hi */
+static Expr *
+make_range(Node *id, int64 lo, int64 hi)
+{
+	if (lo == hi)
+		return make_comparison(id, BTEqualStrategyNumber, lo);
+	return make_andclause(list_make2(make_comparison(id, BTGreaterEqualStrategyNumber, lo),
+									 make_comparison(id, BTLessEqualStrategyNumber, hi)));
+}
+
+/* A bound of a table's partitions by its first column, an integer. */
+static int64
+get_bound(const RelOptInfo *rel, int i)
+{
+	PartitionBoundInfo bounds = rel->boundinfo;
+	Datum		datum = bounds->datums[i][0];
+
+	if (bounds->kind && bounds->kind[i][0] != PARTITION_RANGE_DATUM_VALUE)
+		return bounds->kind[i][0] == PARTITION_RANGE_DATUM_MINVALUE ?
+			PG_INT64_MIN : PG_INT64_MAX;
+	switch (rel->part_scheme->partopcintype[0])
+	{
+		case INT2OID:
+			return DatumGetInt16(datum);
+		case INT4OID:
+			return DatumGetInt32(datum);
+		default:
+			return DatumGetInt64(datum);
+	}
+}
+
+/*
+ * That id is in a set, as far as comparisons can say: it is in one of the ranges
+ * that the set has between two bounds of a partitioned table, or, if that has
+ * none that are integers, equals one of its few elements.
+ */
+static Expr *
+make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
+{
+	List	   *ranges = NIL;
+	bool		by_bound = rel->boundinfo != NULL &&
+		rel->boundinfo->strategy != PARTITION_STRATEGY_HASH &&
+		rel->part_scheme->partopfamily[0] == INTEGER_BTREE_FAM_OID;
+	int			next = 0;
+	int64		last;
+	int64		lo;
+	int64		hi;
+
+	r64_index_set(set);
+	if (!r64_min(set, &lo) || !r64_max(set, &last))
+		return (Expr *) makeBoolConst(false, false);
+	if (!by_bound && r64_cardinality(set) > MAX_RANGES)
+		return make_range(id, lo, last);
+	do
+	{
+		hi = by_bound ? last : lo;
+		while (by_bound && next < rel->boundinfo->ndatums &&
+			   get_bound(rel, next) <= lo)
+			next++;
+		if (by_bound && next < rel->boundinfo->ndatums)
+			(void) r64_prev(set, get_bound(rel, next) - 1, &hi);
+		ranges = lappend(ranges, make_range(id, lo, hi));
+	} while (hi < last && list_length(ranges) < MAX_RANGES &&
+			 r64_next(set, hi + 1, &lo));
+	if (hi < last)
+	{
+		(void) r64_min(set, &lo);
+		return make_range(id, lo, last);
+	}
+	return list_length(ranges) == 1 ? linitial(ranges) : make_orclause(ranges);
+}
+
+/*
+ * Adds to a list of conditions of the relation relid what those of another list
+ * imply that look it up in a known set, for the bounds that rel has.
+ */
+static List *
+add_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
+			List *conditions, List *implied)
+{
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		Node	   *condition = lfirst(cell);
+		Oid			function;
+		List	   *args;
+		RestrictInfo *added;
+		Node	   *id;
+		r64_set		set;
+		int			argno;
+
+		if (IsA(condition, RestrictInfo))
+			condition = (Node *) ((RestrictInfo *) condition)->clause;
+		args = roaring64_call(condition, &function);
+		if (list_length(args) != 2 ||
+			(argno = roaring64_lookup_argument(function)) < 0 ||
+			!roaring64_constant_set(NULL, list_nth(args, argno), &set))
+			continue;
+		id = list_nth(args, 1 - argno);
+		if (IsA(id, FuncExpr) && (((FuncExpr *) id)->funcid == F_INT8_INT4 ||
+								  ((FuncExpr *) id)->funcid == F_INT8_INT2))
+			id = linitial(((FuncExpr *) id)->args);
+		if (!bms_equal(pull_varnos(root, id), bms_make_singleton(relid)) ||
+			contain_volatile_functions(id))
+			continue;
+		added = make_simple_restrictinfo(root, make_implied(rel, id, &set));
+		added->security_level = IMPLIED_LEVEL;
+		implied = lappend(implied, added);
+	}
+	return implied;
+}
+
+/* The conditions of a join tree that hold for all rows of the query. */
+static List *
+list_conditions(Node *tree)
+{
+	List	   *parts = NIL;
+	List	   *conditions = NIL;
+	ListCell   *cell;
+
+	if (IsA(tree, FromExpr))
+	{
+		parts = ((FromExpr *) tree)->fromlist;
+		conditions = list_copy((List *) ((FromExpr *) tree)->quals);
+	}
+	else if (IsA(tree, JoinExpr) && ((JoinExpr *) tree)->jointype == JOIN_INNER)
+	{
+		parts = list_make2(((JoinExpr *) tree)->larg, ((JoinExpr *) tree)->rarg);
+		conditions = list_copy((List *) ((JoinExpr *) tree)->quals);
+	}
+	foreach(cell, parts)
+		conditions = list_concat(conditions, list_conditions(lfirst(cell)));
+	return conditions;
+}
+
+/*
+ * Told of a table: lets the server prune its partitions by the conditions of the
+ * query, or of the partitioned table above, whose partitions the server opens
+ * when it knows all of them.
+ */
+void
+roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
+{
+	AppendRelInfo *member = root->append_rel_array == NULL ? NULL :
+		root->append_rel_array[rel->relid];
+	RelOptInfo *parent = member == NULL ? NULL :
+		root->simple_rel_array[member->parent_relid];
+	ListCell   *cell;
+
+	if (parent != NULL)
+		foreach(cell, parent->baserestrictinfo)
+			if (lfirst_node(RestrictInfo, cell)->security_level == IMPLIED_LEVEL)
+				parent->baserestrictinfo =
+					foreach_delete_current(parent->baserestrictinfo, cell);
+	if (rel->part_scheme == NULL || rel->boundinfo == NULL)
+		return;
+	if (parent != NULL)
+		parent->baserestrictinfo =
+			add_implied(root, parent->relid, rel, parent->baserestrictinfo,
+						parent->baserestrictinfo);
+	else
+		rel->baserestrictinfo =
+			add_implied(root, rel->relid, rel,
+						list_conditions((Node *) root->parse->jointree),
+						rel->baserestrictinfo);
+}
+
+/* Whether the constraints of a child say that no element of a known set is in it. */
+bool
+roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
+					  RangeTblEntry *entry)
+{
+	RelOptInfo	implied = *rel;
+
+	implied.baserestrictinfo = add_implied(root, rel->relid, rel,
+										   rel->baserestrictinfo, NIL);
+	return implied.baserestrictinfo != NIL &&
+		rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+		relation_excluded_by_constraints(root, &implied, entry);
+}
