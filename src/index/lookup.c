@@ -52,26 +52,9 @@
 
 #include "engine/sort.h"
 #include "index/lookup.h"
+#include "index/walk.h"
 #include "server_planner.h"
 #include "type/roaring64.h"
-
-/* How far to look for the end of a run, which can be as long as the set. */
-#define MAX_RUN			(INT64CONST(1) << 20)
-
-/* Elements to read at a time: a search of the set takes as long as some. */
-#define MAX_AHEAD		64
-
-/* A step is given up when it has passed so many entries in a row. */
-#define MAX_GAP			32
-
-/*
- * So many entries a step may pass for each of its elements.  That takes about
- * as long as a search.  A step that ends in a gap has passed more.
- */
-#define PASSED_PER_SEARCH	12
-
-/* How many steps to wait, after one that was too long, before a longer one. */
-#define PATIENCE		256
 
 /* Rows to fetch as they are found, before the first batch of several. */
 #define MIN_BATCH		64
@@ -82,16 +65,13 @@
 typedef struct LookupState
 {
 	CustomScanState css;		/* must be first */
-	double		descent_cost;	/* from the plan: see lookup.h */
-	double		table_cost;
-	bool		ascending;
+	LookupPlan	plan;
 	bool		in_order;		/* rows are fetched as they are found */
-	bool		index_only;
 	ExprState  *id;
 	ExprState  *set_value;
 	ExprState  *condition;
 	Relation	index;
-	IndexScanDesc walk;
+	IndexScanDesc entries;
 	TableScanDesc table;		/* when we read the whole table, or NULL */
 	TupleTableSlot *row;		/* of the table */
 	Buffer		visible_map;	/* page of the visibility map */
@@ -101,22 +81,8 @@ typedef struct LookupState
 
 	/* this scan */
 	bool		begun;
-	bool		done;			/* there is no element left */
-	bool		in_step;
 	r64_set		set;
-	int64		limit;			/* last element of the set */
-	int64		from;			/* first value that we have not reached */
-	int64		start;			/* first element of this step */
-	int64		end;			/* and last one */
-	int64		first;			/* run of elements that we are in or before */
-	int64		last;
-	int64		ahead[MAX_AHEAD];	/* elements, ascending */
-	size_t		nahead;
-	size_t		next;			/* of them */
-	uint64		step;			/* integers of this step */
-	int			patience;		/* steps to wait before a longer one */
-	uint64		passed;			/* entries of this step not in the set */
-	uint64		gap;			/* those since the last that is */
+	Walk		steps;			/* through the index */
 	BlockNumber page;			/* of the table, where we are */
 	double		cost;
 
@@ -126,6 +92,36 @@ typedef struct LookupState
 	uint64		taken;			/* of them */
 	uint64		found;			/* rows of this and earlier batches */
 } LookupState;
+
+#define MAKE_COST(cost) makeFloat(psprintf("%.17e", (cost)))
+
+/* The custom_private of a plan. */
+List *
+roaring64_pack_lookup(const LookupPlan *plan)
+{
+	return list_make3(list_make2(makeInteger((int) plan->index),
+								 makeInteger(plan->direction)),
+					  list_make2(makeInteger(plan->index_only),
+								 makeInteger(plan->negated)),
+					  list_make2(MAKE_COST(plan->descent_cost),
+								 MAKE_COST(plan->table_cost)));
+}
+
+static LookupPlan
+unpack_lookup(const CustomScan *scan)
+{
+	List	   *flags = lsecond(scan->custom_private);
+	List	   *costs = lthird(scan->custom_private);
+	LookupPlan	plan;
+
+	plan.index = (Oid) intVal(linitial(linitial(scan->custom_private)));
+	plan.direction = intVal(lsecond(linitial(scan->custom_private)));
+	plan.index_only = intVal(linitial(flags)) != 0;
+	plan.negated = intVal(lsecond(flags)) != 0;
+	plan.descent_cost = floatVal(linitial(costs));
+	plan.table_cost = floatVal(lsecond(costs));
+	return plan;
+}
 
 /* Evaluates the set.  Returns false if it is NULL. */
 static bool
@@ -153,14 +149,14 @@ static void
 begin_lookup(LookupState *state)
 {
 	state->begun = true;
-	state->in_step = false;
-	state->done = !open_set(state) ||
-		!(state->ascending ? r64_max(&state->set, &state->limit) :
-		  r64_min(&state->set, &state->limit));
-	state->from = state->ascending ? PG_INT64_MIN : PG_INT64_MAX;
-	state->nahead = state->next = 0;
-	state->step = 1;
-	state->patience = 0;
+	if (open_set(state))
+		roaring64_walk_begin(&state->steps, &state->set,
+							 state->plan.direction >= 0, state->plan.negated);
+	else
+	{
+		state->steps.in_step = false;
+		state->steps.done = true;
+	}
 	state->page = InvalidBlockNumber;
 	state->cost = 0;
 	state->batch = NULL;
@@ -168,161 +164,43 @@ begin_lookup(LookupState *state)
 }
 
 /*
- * Sets the run of elements that comes next, from v on, or a part of it that
- * begins there.  Returns false if there is none.
- */
-static bool
-find_run(LookupState *state, int64 v)
-{
-	const int64 *ahead = state->ahead;
-	size_t		i;
-
-	if (!state->ascending)
-	{
-		if (!r64_prev(&state->set, v, &state->last))
-			return false;
-		state->first = state->last;
-		return true;
-	}
-	while (state->next < state->nahead && ahead[state->next] < v)
-		state->next++;
-	if (state->next == state->nahead)
-	{
-		state->next = 0;
-		state->nahead = r64_read(&state->set, v, PG_INT64_MAX, false,
-								 state->ahead, MAX_AHEAD);
-		if (state->nahead == 0)
-			return false;
-		if ((uint64) ahead[state->nahead - 1] - (uint64) ahead[0] ==
-			MAX_AHEAD - 1)
-		{
-			/* a long one */
-			state->nahead = 0;
-			return r64_next_run(&state->set, ahead[0],
-								Min(ahead[0], PG_INT64_MAX - MAX_RUN) + MAX_RUN,
-								&state->first, &state->last);
-		}
-	}
-	/* the same run may be asked for again */
-	i = state->next;
-	state->first = state->last = ahead[i];
-	while (++i < state->nahead && ahead[i] == state->last + 1)
-		state->last = ahead[i];
-	return true;
-}
-
-/* The last element of the step that begins now. */
-static int64
-end_of_step(LookupState *state)
-{
-	uint64		left = state->ascending ?
-		(uint64) state->limit - (uint64) state->start :
-		(uint64) state->start - (uint64) state->limit;
-	uint64		more = Min(state->step - 1, left);
-	int64		end = (int64) ((uint64) state->start +
-							   (state->ascending ? more : -more));
-	size_t		after = state->next + 1;
-
-	/* in most cases the next element is beyond it, and has been read */
-	if (after < state->nahead && state->ahead[after] > end)
-		return Min(end, state->last);
-	if (end > state->last)
-		(void) r64_prev(&state->set, end, &end);
-	else if (end < state->first)
-		(void) r64_next(&state->set, end, &end);
-	return end;
-}
-
-/*
- * Restarts the walk, for the entries from lo to hi.  The scan has room for two
- * keys, but the server takes less time for each entry if there is one.
+ * Restarts the scan of the index, for the entries from lo to hi.  It has room for
+ * two keys, but the server takes less time for each entry if there is one.
  */
 static void
-restart_walk(LookupState *state, int64 lo, int64 hi)
+restart_scan(LookupState *state, int64 lo, int64 hi)
 {
+	IndexScanDesc entries = state->entries;
 	ScanKeyData keys[2];
+	int			n = 0;
 
 	if (lo == hi)
-		ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT8EQ,
+		ScanKeyInit(&keys[n++], 1, BTEqualStrategyNumber, F_INT8EQ,
 					Int64GetDatum(lo));
-	else
-	{
-		ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
+	/* one bound at least, as NULLs are in the index, too */
+	if (lo < hi && (lo > PG_INT64_MIN || hi == PG_INT64_MAX))
+		ScanKeyInit(&keys[n++], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
 					Int64GetDatum(lo));
-		ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
+	if (lo < hi && hi < PG_INT64_MAX)
+		ScanKeyInit(&keys[n++], 1, BTLessEqualStrategyNumber, F_INT8LE,
 					Int64GetDatum(hi));
-	}
-	state->walk->numberOfKeys = lo == hi ? 1 : 2;
-	index_rescan(state->walk, keys, state->walk->numberOfKeys, NULL, 0);
+	entries->numberOfKeys = n;
+	index_rescan(entries, keys, n, NULL, 0);
 }
 
-/* Searches for the next element.  Returns false if there are none. */
+/* Searches for the start of the next step.  Returns false if there is none. */
 static bool
 begin_step(LookupState *state)
 {
-	if (state->done || !find_run(state, state->from))
-	{
-		state->done = true;
+	Walk	   *steps = &state->steps;
+
+	if (!roaring64_walk_step(steps))
 		return false;
-	}
-
-	state->start = state->ascending ? state->first : state->last;
-	state->end = end_of_step(state);
-	state->passed = 0;
-	state->gap = 0;
-	state->in_step = true;
-	state->cost += state->descent_cost;
+	state->cost += state->plan.descent_cost;
 	InstrCountTuples2(state, 1);
-	restart_walk(state, Min(state->start, state->end),
-				 Max(state->start, state->end));
+	restart_scan(state, Min(steps->start, steps->end),
+				 Max(steps->start, steps->end));
 	return true;
-}
-
-/* Chooses the length of the next step, after this one has reached v. */
-static void
-adapt_step(LookupState *state, int64 v)
-{
-	/* a step begins with an element, so there may be no need to count */
-	if (state->passed > PASSED_PER_SEARCH &&
-		state->passed > PASSED_PER_SEARCH *
-		r64_count_range(&state->set, Min(state->start, v),
-						Max(state->start, v)))
-	{
-		state->step = Max(state->step / 2, 1);
-		state->patience = PATIENCE;
-	}
-	else if (state->patience > 0)
-		state->patience--;
-	else if (state->step <= PG_INT64_MAX)
-		state->step *= 2;
-	state->in_step = false;
-}
-
-/* After the last entry of a step. */
-static void
-end_step(LookupState *state)
-{
-	adapt_step(state, state->end);
-	state->done = (state->end == state->limit);
-	if (!state->done)
-		state->from = state->ascending ? state->end + 1 : state->end - 1;
-}
-
-/* Gives a step up in a wide gap. */
-static void
-leave_step(LookupState *state)
-{
-	state->from = state->ascending ? state->first : state->last;
-	adapt_step(state, state->from);
-}
-
-/* Whether an id that the walk has reached is in the set. */
-static bool
-is_element(LookupState *state, int64 id)
-{
-	if (state->ascending ? id > state->last : id < state->first)
-		(void) find_run(state, id);
-	return state->first <= id && id <= state->last;
 }
 
 /*
@@ -332,7 +210,7 @@ is_element(LookupState *state, int64 id)
 static IndexTuple
 current_entry(LookupState *state)
 {
-	BTScanOpaque walk = (BTScanOpaque) state->walk->opaque;
+	BTScanOpaque walk = (BTScanOpaque) state->entries->opaque;
 
 	return (IndexTuple) (walk->currTuples +
 						 walk->currPos.items[walk->currPos.itemIndex].tupleOffset);
@@ -367,38 +245,34 @@ walk_to_entry(LookupState *state)
 {
 	TupleDesc	desc = RelationGetDescr(state->index);
 	bool		reversed = state->index->rd_indoption[0] & INDOPTION_DESC;
-	ScanDirection direction = state->ascending != reversed ?
+	Walk	   *steps = &state->steps;
+	ScanDirection direction = steps->ascending != reversed ?
 		ForwardScanDirection : BackwardScanDirection;
 
-	while (state->in_step || state->cost <= state->table_cost)
+	while (steps->in_step || state->cost <= state->plan.table_cost)
 	{
 		ItemPointer tid;
 		bool		isnull;
 		int64		id;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!state->in_step && !begin_step(state))
+		if (!steps->in_step && !begin_step(state))
 			return NULL;
-		tid = index_getnext_tid(state->walk, direction);
+		tid = index_getnext_tid(state->entries, direction);
 		if (tid == NULL)
 		{
-			end_step(state);
+			roaring64_walk_end_step(steps);
 			continue;
 		}
 		id = DatumGetInt64(index_getattr(current_entry(state), 1, desc,
 										 &isnull));
 		state->cost += cpu_index_tuple_cost;
-		if (!is_element(state, id))
-		{
-			state->passed++;
-			if (++state->gap >= MAX_GAP)
-				leave_step(state);
+		if (!roaring64_walk_wants(steps, id))
 			continue;
-		}
-		state->gap = 0;
-		state->in_step = id == state->from || state->cost <= state->table_cost;
-		state->from = id;
-		if (state->in_step)
+		steps->in_step = id == steps->from ||
+			state->cost <= state->plan.table_cost;
+		steps->from = id;
+		if (steps->in_step)
 			return tid;
 	}
 	return NULL;
@@ -425,7 +299,7 @@ fill_batch(LookupState *state)
 	}
 	/* where the walk is now is not the entry of a row that proved dead */
 	if (state->room > 1)
-		state->walk->kill_prior_tuple = false;
+		state->entries->kill_prior_tuple = false;
 	state->batched = state->taken = 0;
 	while (state->batched < size && (tid = walk_to_entry(state)) != NULL)
 		state->batch[state->batched++] =
@@ -448,19 +322,19 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 	CHECK_FOR_INTERRUPTS();
 	ItemPointerSet(&tid, page, (OffsetNumber) place);
 	state->cost += cpu_tuple_cost;
-	if (state->index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
-		PredicateLockPage(table, page, state->walk->xs_snapshot);
+	if (state->plan.index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
+		PredicateLockPage(table, page, state->entries->xs_snapshot);
 	else
 	{
 		if (page != state->page)
 			state->cost += ROARING64_PAGE_COST;
 		state->page = page;
 		state->fetches++;
-		state->walk->xs_heaptid = tid;
-		if (!index_fetch_heap(state->walk, state->row))
+		state->entries->xs_heaptid = tid;
+		if (!index_fetch_heap(state->entries, state->row))
 			return false;
 	}
-	if (state->index_only)
+	if (state->plan.index_only)
 		store_entry(state, &tid, slot);
 	return true;
 }
@@ -489,9 +363,10 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 		econtext->ecxt_scantuple = state->row;
 		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
 													 &isnull));
-		if (isnull || id < state->from || !r64_contains(&state->set, id))
+		if (isnull || id < state->steps.from ||
+			r64_contains(&state->set, id) == state->plan.negated)
 			continue;
-		if (state->index_only)
+		if (state->plan.index_only)
 		{
 			ExecCopySlot(slot, state->row);
 			slot->tts_tid = state->row->tts_tid;
@@ -520,13 +395,13 @@ next_row(ScanState *ss)
 			found = fetch_row(state, slot);
 		state->cost += random_page_cost * (double) (BLOCKS_READ - read);
 	}
-	if (!found && !state->done)
+	if (!found && !state->steps.done)
 		found = read_to_row(state, slot);
 	if (found)
 		return slot;
 	/* else the lookups of all partitions would have their sets at once */
 	MemoryContextReset(state->context);
-	state->done = true;
+	state->steps.done = true;
 	return ExecClearTuple(slot);
 }
 
@@ -557,17 +432,16 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ScanState  *ss = &node->ss;
 	Relation	relation = ss->ss_currentRelation;
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
-	Oid			index = (Oid) intVal(linitial(plan->custom_private));
 
 	/*
 	 * The server has set this up for virtual tuples, but our rows may be
 	 * those of the table.  So all expressions are made again, and their
 	 * subqueries listed again.
 	 */
-	state->index_only = intVal(lthird(plan->custom_private)) != 0;
+	state->plan = unpack_lookup(plan);
 	ss->ps.subPlan = NIL;
 	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
-							 state->index_only ? &TTSOpsVirtual :
+							 state->plan.index_only ? &TTSOpsVirtual :
 							 table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(ss);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
@@ -577,12 +451,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ss->ps.scanopsfixed = true;
 	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
-	state->ascending = intVal(lsecond(plan->custom_private)) >= 0;
 	/* what is kept of an index entry is lost when the walk goes on */
-	state->in_order = state->index_only ||
-		intVal(lsecond(plan->custom_private)) != 0;
-	state->descent_cost = floatVal(lfourth(plan->custom_private));
-	state->table_cost = floatVal(list_nth(plan->custom_private, 4));
+	state->in_order = state->plan.index_only ||
+		state->plan.direction != 0;
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -590,11 +461,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "roaring64 lookup",
 										   ALLOCSET_DEFAULT_SIZES);
-	state->index = index_open(index, exec_rt_fetch(plan->scan.scanrelid,
+	state->index = index_open(state->plan.index, exec_rt_fetch(plan->scan.scanrelid,
 												   estate)->rellockmode);
-	state->walk = roaring64_index_beginscan(relation, state->index,
+	state->entries = roaring64_index_beginscan(relation, state->index,
 											estate->es_snapshot, 2);
-	state->row = state->index_only ?
+	state->row = state->plan.index_only ?
 		table_slot_create(relation, &estate->es_tupleTable) :
 		ss->ss_ScanTupleSlot;
 	ss->ss_ScanTupleSlot->tts_tableOid = RelationGetRelid(relation);
@@ -604,9 +475,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	 * it starts, but stays on the page until it needs the next one, for which
 	 * VACUUM waits.  Unless the visibility map is asked, that is not needed.
 	 */
-	state->walk->xs_want_itup = true;
-	restart_walk(state, 0, 0);
-	state->walk->xs_want_itup = state->index_only;
+	state->entries->xs_want_itup = true;
+	restart_scan(state, 0, 0);
+	state->entries->xs_want_itup = state->plan.index_only;
 }
 
 static void
@@ -633,8 +504,8 @@ end_scan(CustomScanState *node)
 	LookupState *state = (LookupState *) node;
 
 	end_table(state);
-	if (state->walk != NULL)
-		index_endscan(state->walk);
+	if (state->entries != NULL)
+		index_endscan(state->entries);
 	if (BufferIsValid(state->visible_map))
 		ReleaseBuffer(state->visible_map);
 	if (state->index != NULL)
@@ -650,7 +521,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 												   (Plan *) plan, ancestors);
 
 	ExplainPropertyText("Index Name",
-						get_rel_name((Oid) intVal(linitial(plan->custom_private))),
+						get_rel_name(state->plan.index),
 						es);
 	ExplainPropertyText("Index Cond",
 						deparse_expression(lthird(plan->custom_exprs), context,
@@ -661,7 +532,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
 	ExplainPropertyInteger("Index Searches", NULL,
 						   (int64) node->ss.ps.instrument->ntuples2, es);
-	if (state->index_only)
+	if (state->plan.index_only)
 		ExplainPropertyInteger("Heap Fetches", NULL, (int64) state->fetches,
 							   es);
 	if (node->ss.ps.instrument->nfiltered2 > 0)

@@ -21,15 +21,20 @@
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
- * What a plan of this scan has in addition to any scan's:
- *
- *	custom_exprs	the first column of the index; the set; the test
- *	custom_private	OID of the index; 1 if the rows have to come in ascending
- *					order, -1 in descending order, 0 in any; 1 if the index
- *					has all columns that are asked for, else 0; cost of a
- *					search of the index; cost of reading the whole table
- *					instead
+ * What a plan of this scan has in addition to any scan's.  custom_exprs are the
+ * first column of the index; the set; the test.  custom_private is this.
  */
+typedef struct LookupPlan
+{
+	Oid			index;
+	int			direction;		/* of the rows: 1 ascending, -1 descending, 0 any */
+	bool		index_only;		/* the index has all columns that are asked for */
+	bool		negated;		/* ids are wanted that are not in the set */
+	double		descent_cost;	/* of a search of the index */
+	double		table_cost;		/* of reading the whole table instead */
+} LookupPlan;
+
+extern List *roaring64_pack_lookup(const LookupPlan *plan);
 extern const CustomScanMethods roaring64_lookup_methods;
 
 #endif							/* ROARING64_LOOKUP_H */

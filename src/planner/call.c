@@ -53,6 +53,18 @@ roaring64_call(Node *node, Oid *function)
 	return NIL;
 }
 
+/* The function of two sets, of a type, with a name in the schema of another one. */
+Oid
+roaring64_of_sets(Oid function, const char *name, Oid type)
+{
+	Oid			types[2] = {type, type};
+
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(types, 2)),
+						   ObjectIdGetDatum(get_func_namespace(function)));
+}
+
 /* The name of the function that counts what another one makes, or NULL. */
 static const char *
 counting_name(Oid function)
@@ -79,7 +91,6 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 	List	   *args;
 	Oid			counted;
 	Oid			counting;
-	Oid			types[2];
 	const char *name;
 
 	if (!IsA(request, SupportRequestSimplify))
@@ -89,11 +100,8 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 	name = counting_name(counted);
 	if (name == NULL)
 		PG_RETURN_POINTER(NULL);
-	types[0] = types[1] = getBaseType(exprType(linitial(call->args)));
-	counting = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							   CStringGetDatum(name),
-							   PointerGetDatum(buildoidvector(types, 2)),
-							   ObjectIdGetDatum(get_func_namespace(call->funcid)));
+	counting = roaring64_of_sets(call->funcid, name,
+								 getBaseType(exprType(linitial(call->args))));
 	if (!OidIsValid(counting))
 		PG_RETURN_POINTER(NULL);
 	PG_RETURN_POINTER(makeFuncExpr(counting, INT8OID, args,

@@ -31,6 +31,7 @@
 #include "utils/syscache.h"
 
 #include "index/lookup.h"
+#include "index/walk.h"
 #include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
@@ -43,6 +44,15 @@ static ROARING64_RELATION_HOOK_TYPE previous_relation_hook;
 
 static bool enable_lookup = true;	/* setting */
 
+/* "id <@ set", or its negation. */
+typedef struct LookupTest
+{
+	RestrictInfo *clause;
+	Node	   *id;
+	Node	   *set;
+	bool		negated;
+} LookupTest;
+
 /*
  * Whether a clause looks the first column of an index up in a set that stays
  * the same during a scan.  This must dismiss most clauses at once, as it is
@@ -50,13 +60,16 @@ static bool enable_lookup = true;	/* setting */
  */
 static bool
 match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
-			 Node **id, Node **set)
+			 LookupTest *test)
 {
+	Node	   *node = (Node *) clause->clause;
 	Oid			function;
-	List	   *args = roaring64_call((Node *) clause->clause, &function);
-	Node	   *looked_up;
+	List	   *args;
 	int			argno;
 
+	test->negated = is_notclause(node);
+	args = roaring64_call(test->negated ? (Node *) get_notclausearg(node) : node,
+						  &function);
 	if (list_length(args) != 2 || function < FirstGenbkiObjectId)
 		return false;
 	/* the operand first, since the function may have to be loaded */
@@ -64,80 +77,111 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 		match_index_to_operand(lsecond(args), 0, index) ? 0 : -1;
 	if (argno < 0)
 		return false;
-	looked_up = list_nth(args, argno);
+	test->clause = clause;
+	test->id = list_nth(args, 1 - argno);
+	test->set = list_nth(args, argno);
 	/* copies of our functions have no support function */
-	if (clause->pseudoconstant ||
-		!restriction_is_securely_promotable(clause, index->rel) ||
-		!roaring64_is_type(getBaseType(exprType(looked_up))) ||
-		roaring64_c_function(get_func_support(function)) != roaring64_test_support ||
-		roaring64_lookup_argument(function) != argno ||
-		contain_volatile_functions(looked_up) ||
-		bms_is_member(index->rel->relid, pull_varnos(root, looked_up)))
-		return false;
-	*id = list_nth(args, 1 - argno);
-	*set = looked_up;
-	return true;
+	return !clause->pseudoconstant &&
+		restriction_is_securely_promotable(clause, index->rel) &&
+		roaring64_is_type(getBaseType(exprType(test->set))) &&
+		roaring64_c_function(get_func_support(function)) == roaring64_test_support &&
+		roaring64_lookup_argument(function) == argno &&
+		!contain_volatile_functions(test->set) &&
+		!bms_is_member(index->rel->relid, pull_varnos(root, test->set));
 }
 
-/* The cost of a lookup as an index scan, so that core's model does the rest. */
+/* What a lookup by an index costs. */
 typedef struct LookupCost
 {
-	IndexPath	path;			/* must be first */
-	IndexOptInfo *offered;
-	IndexOptInfo index;			/* the same, with our cost estimate */
-	double		selectivity;	/* of the test */
+	IndexOptInfo *index;
+	double		loop_count;
+	double		selectivity;	/* of the tests */
 	double		searches;
+	double		passed;			/* entries that do not pass */
 	double		descent_cost;
 	double		read_cost;		/* of reading the table */
 	double		table_cost;		/* and testing all rows */
 	double		least_cost;		/* that a set of unknown size is charged */
 	double		order;			/* of the table: 1 if it is the index's */
+	bool		index_only;
+	bool		negated;
 	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
-	double		scan_cost;		/* if index and table are in memory */
 } LookupCost;
 
-/* amcostestimate for a lookup: see amapi.h. */
-static void
-estimate_lookup(PlannerInfo *root, IndexPath *path, double loop_count,
-				Cost *startup_cost, Cost *total_cost,
-				Selectivity *selectivity, double *correlation, double *pages)
+/* Of the index: pages, searches and entries. */
+static double
+index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 {
-	LookupCost *cost = (LookupCost *) path;
-	IndexOptInfo *index = path->indexinfo;
+	IndexOptInfo *index = cost->index;
 	double		rows = cost->selectivity * index->tuples;
-	bool		index_only = path->path.pathtype == T_IndexOnlyScan;
+	double		entries = Min(rows + cost->passed, index->tuples);
 	double		entry_cost = cpu_index_tuple_cost;
-	double		visits;
-	double		cpu_cost;
-	double		read;
+	double		pages;
 
-	/* for a scan of the whole index; we only use the correlation */
-	btcostestimate(root, path, loop_count, startup_cost, total_cost,
-				   selectivity, correlation, pages);
-	read = index_pages_fetched((cost->searches +
-								cost->selectivity * index->pages) * loop_count,
-							   index->pages, index->pages, root) / loop_count;
-	/* an entry takes longer than a row of the table, but not index-only */
-	if (!index_only)
+	pages = index_pages_fetched((cost->searches + entries * index->pages /
+								 Max(index->tuples, 1)) * cost->loop_count,
+								index->pages, index->pages, root) /
+		cost->loop_count;
+	/*
+	 * An entry takes longer than a row of the table, but not index-only.  All
+	 * entries in order are what core's scan of the index reads, too.
+	 */
+	if (!cost->index_only && !(cost->negated && in_order))
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
-	cpu_cost = Min(cost->searches * cost->descent_cost +
-				   (rows + cost->searches) * entry_cost,
-				   cost->descent_cost + index->tuples * entry_cost);
-	*startup_cost = cost->descent_cost;
-	*total_cost = cpu_cost + read * random_page_cost;
-	*selectivity = cost->selectivity;
-	*pages = read;
-	cost->order = *correlation * *correlation;
-	/* of table pages; in a batch another row of a page costs an eighth of one */
-	visits = index_only ? rows * (1 - index->rel->allvisfrac) :
-		rows / 8 + index_pages_fetched(rows, index->rel->pages, index->pages,
-									   root);
-	visits -= cost->order *
-		Max(visits - cost->selectivity * index->rel->pages, 0);
-	cost->scan_cost = cpu_cost + rows * cpu_tuple_cost +
-		visits * ROARING64_PAGE_COST;
+	return pages * random_page_cost +
+		Min(cost->searches * cost->descent_cost + entries * entry_cost,
+			cost->descent_cost + index->tuples * entry_cost);
+}
+
+/*
+ * Of the table's pages, priced as by core's scans: in the order of the index as
+ * by an index scan, batch by batch as by a bitmap scan.  Where the table is in
+ * the index's order each place that is searched for is on another page, too.
+ */
+static double
+pages_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
+{
+	double		pages = Max(cost->index->rel->pages, 1);
+	double		rows = cost->selectivity * cost->index->tuples;
+	double		places = Min(cost->searches, rows);
+	double		apart = index_pages_fetched(rows * cost->loop_count, pages,
+											cost->index->pages, root) /
+		cost->loop_count;
+	double		together = Min(cost->selectivity * pages + places, pages);
+	double		batched = Min(2 * pages * rows / (2 * pages + rows), pages);
+	double		walked;
+
+	places = Min(places, together);
+	walked = (1 - cost->order) * apart * random_page_cost +
+		cost->order * (places * random_page_cost +
+					   (together - places) * seq_page_cost);
+	batched += cost->order * Min(together - batched, 0);
+	batched *= random_page_cost -
+		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
+	return (in_order ? walked : Min(walked, batched)) *
+		(cost->index_only ? 1 - cost->index->rel->allvisfrac : 1);
+}
+
+/* How far the table is in the order of an index: the square of the correlation. */
+static double
+order_of_table(PlannerInfo *root, IndexOptInfo *index)
+{
+	IndexPath	path = {.path.type = T_IndexPath};
+	Cost		startup;
+	Cost		total;
+	Selectivity selectivity;
+	double		correlation;
+	double		pages;
+
+	/* for a scan of the whole index */
+	path.path.pathtype = T_IndexScan;
+	path.path.parent = index->rel;
+	path.indexinfo = index;
+	btcostestimate(root, &path, 1, &startup, &total, &selectivity,
+				   &correlation, &pages);
+	return correlation * correlation;
 }
 
 /*
@@ -172,10 +216,10 @@ static void
 count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 			   LookupCost *cost)
 {
-	double		tuples = Max(cost->index.tuples, 1);
+	double		tuples = Max(cost->index->tuples, 1);
 	double		rows;
-	double		all_entries = cost->path.path.pathtype == T_IndexOnlyScan ?
-		cost->index.pages * random_page_cost +
+	double		all_entries = cost->index_only ?
+		cost->index->pages * random_page_cost +
 		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
 	double		n;
 	int64		lo = 0;
@@ -192,6 +236,18 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
 				roaring64_width(lo, hi) / r64_cardinality(&known));
+	if (cost->negated)
+	{
+		/* a run of elements is passed over if it has more rows than that */
+		double		others = (1 - cost->selectivity) * tuples;
+
+		cost->passed = Min(others, Max(n, 0) * ROARING64_PASSED_PER_SEARCH);
+		if (!cost->is_known)
+			cost->passed = others;
+		cost->searches = 1 + Min(cost->is_known ? n : 0, others /
+								 ROARING64_PASSED_PER_SEARCH);
+		return;
+	}
 	if (n < 0)
 	{
 		n = ROARING64_DEFAULT_CARDINALITY;
@@ -203,9 +259,25 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 		if (!is_join)
 			cost->least_cost = Min(cost->read_cost, all_entries) / 2;
 	}
-	cost->searches = Max(Min(n, tuples / rows), 1);
+	cost->passed = cost->searches = Max(Min(n, tuples / rows), 1);
 	if (!cost->is_known)
 		cost->selectivity = Min(cost->selectivity, n * rows / tuples);
+}
+
+/* The set of a lookup for one test, or for "id <@ a AND NOT id <@ b": a - b. */
+static Node *
+combine_sets(const LookupTest *tests, int ntests)
+{
+	Oid			function;
+
+	if (ntests == 1)
+		return tests[0].set;
+	(void) roaring64_call((Node *) tests[0].clause->clause, &function);
+	function = roaring64_of_sets(function, "roaring64_andnot",
+								 getBaseType(exprType(tests[0].set)));
+	return (Node *) makeFuncExpr(function, getBaseType(exprType(tests[0].set)),
+								 list_make2(tests[0].set, tests[1].set),
+								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
 /*
@@ -217,31 +289,38 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *tlist, List *clauses, List *custom_plans)
 {
 	IndexOptInfo *index = linitial(path->custom_private);
-	Node	   *condition = lsecond(path->custom_private);
+	List	   *conditions = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
-	RestrictInfo *test = NULL;
-	Node	   *id;
-	Node	   *set;
+	LookupTest	tests[2];
+	int			ntests = 0;
+	List	   *rest = list_copy(clauses);
+	List	   *found = NIL;
+	ListCell   *wanted;
 	ListCell   *cell;
 
-	foreach(cell, clauses)
+	foreach(wanted, conditions)
 	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		LookupTest *test = &tests[ntests];
+		LookupTest	other;
 
-		if (!match_lookup(root, index, clause, &id, &set))
-			continue;
-		test = clause;
-		scan->custom_exprs = list_make3(id, set, test->clause);
-		if ((Node *) clause->clause == condition)
-			break;
+		test->clause = NULL;
+		foreach(cell, clauses)
+			if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
+				other.negated == is_notclause(lfirst(wanted)) &&
+				(test->clause == NULL ||
+				 (Node *) other.clause->clause == lfirst(wanted)))
+				*test = other;
+		if (test->clause == NULL)
+			elog(ERROR, "no test of a set is left");
+		rest = list_delete_ptr(rest, test->clause);
+		found = lappend(found, test->clause->clause);
+		ntests++;
 	}
-	if (test == NULL)
-		elog(ERROR, "no test of a set is left");
 
+	scan->custom_exprs = list_make3(tests[0].id, combine_sets(tests, ntests),
+									make_ands_explicit(found));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.plan.qual =
-		extract_actual_clauses(list_delete_ptr(list_copy(clauses), test),
-							   false);
+	scan->scan.plan.qual = extract_actual_clauses(rest, false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_private = lthird(path->custom_private);
@@ -254,51 +333,70 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_lookup
 };
 
-#define MAKE_COST(cost) makeFloat(psprintf("%.17e", (cost)))
-
 /*
- * Offers the planner a lookup, of which the cost is known, whose rows come in
- * some order, or in any.
+ * Offers the planner a lookup for some tests, of which the cost is known, whose
+ * rows come in some order, or in any.
  */
 static void
-add_lookup_path(PlannerInfo *root, LookupCost *cost, RestrictInfo *test,
-				bool descending, List *pathkeys)
+add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
+				const LookupTest *tests, int ntests, bool descending,
+				List *pathkeys)
 {
-	IndexPath  *path = &cost->path;
 	CustomPath *custom = makeNode(CustomPath);
-	Cost	   *total = &custom->path.total_cost;
-	bool		can_turn = cost->can_turn && pathkeys == NIL;
+	Path	   *path = &custom->path;
+	RelOptInfo *rel = like->parent;
+	List	   *others = list_copy(rel->baserestrictinfo);
+	List	   *conditions = NIL;
+	bool		all_in_order;
+	QualCost	quals;
+	LookupPlan	plan = {.index = cost->index->indexoid};
 
-	custom->path = path->path;
-	custom->path.type = T_CustomPath;
-	custom->path.pathtype = T_CustomScan;
-	custom->path.pathkeys = pathkeys;
+	*path = *like;
+	path->type = T_CustomPath;
+	path->pathtype = T_CustomScan;
+	path->pathkeys = pathkeys;
+	if (path->param_info != NULL)
+		others = list_concat(others, path->param_info->ppi_clauses);
+	for (int i = 0; i < ntests; i++)
+	{
+		others = list_delete_ptr(others, tests[i].clause);
+		conditions = lappend(conditions, tests[i].clause->clause);
+	}
+	plan.direction = pathkeys == NIL ? 0 : descending ? -1 : 1;
+	plan.index_only = cost->index_only;
+	plan.negated = cost->negated;
+	plan.descent_cost = cost->descent_cost;
+	plan.table_cost = cost->can_turn && pathkeys == NIL ? cost->table_cost : 1e300;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_private =
-		list_make3(cost->offered, test->clause,
-				   list_make5(makeInteger((int) cost->index.indexoid),
-							  makeInteger(pathkeys == NIL ? 0 : descending ? -1 : 1),
-							  makeInteger(path->path.pathtype == T_IndexOnlyScan),
-							  MAKE_COST(cost->descent_cost),
-							  MAKE_COST(can_turn ? cost->table_cost : 1e300)));
+	custom->custom_private = list_make3(cost->index, conditions,
+										roaring64_pack_lookup(&plan));
 	custom->methods = &path_methods;
 
+	path->total_cost = index_cost(root, cost, pathkeys != NIL) +
+		pages_cost(root, cost, pathkeys != NIL);
+
 	/*
-	 * Random access is charged as if the table were not in memory.  But a
-	 * lookup that gets too expensive reads the table instead, so it costs no
-	 * more than in memory, unless that can be foreseen; if the set is not
-	 * known, half of the table.  If the rows have to come in order it cannot
-	 * read the table.  Then it can cost more, the less the table is in order,
-	 * and a sort is better unless few rows are asked for.
+	 * A lookup in a set that is not known costs at most half of the table, since
+	 * if it gets too expensive it reads the table instead.  If the rows have to
+	 * come in order it cannot do that.  Then it can cost more, the less the table
+	 * is in order, and a sort is better unless few rows are asked for.
 	 */
-	if (!cost->is_known && pathkeys != NIL && root->tuple_fraction == 0)
-		*total = Max(*total, cost->read_cost * (1 - cost->order));
-	else if (can_turn &&
-			 (!cost->is_known || cost->scan_cost < cost->table_cost))
-		*total = Min(*total, cost->is_known ? cost->scan_cost : cost->read_cost / 2);
-	*total = Max(*total, cost->least_cost);
-	custom->path.startup_cost = Min(custom->path.startup_cost, *total);
-	add_path(path->path.parent, (Path *) custom);
+	all_in_order = pathkeys != NIL && root->tuple_fraction == 0;
+	if (!cost->is_known && !cost->negated &&
+		(all_in_order || plan.table_cost <= cost->table_cost))
+		path->total_cost = Min(path->total_cost, cost->read_cost / 2);
+	if (!cost->is_known && !cost->negated && all_in_order)
+		path->total_cost = Max(path->total_cost,
+							   cost->read_cost * (1 - cost->order));
+	path->total_cost = Max(path->total_cost, cost->least_cost);
+	cost_qual_eval(&quals, others, root);
+	path->startup_cost = Min(cost->descent_cost, path->total_cost) +
+		quals.startup + path->pathtarget->cost.startup;
+	path->total_cost += quals.startup + path->pathtarget->cost.startup +
+		cost->selectivity * cost->index->tuples *
+		(cpu_tuple_cost + quals.per_tuple) +
+		path->pathtarget->cost.per_tuple * path->rows;
+	add_path(rel, path);
 }
 
 /*
@@ -326,40 +424,44 @@ has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
 	return bms_is_subset(wanted, kept);
 }
 
-/* Offers the planner lookups by an index for one clause. */
+/* Offers the planner lookups by an index for one test, or two. */
 static void
-add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
-				 Node *id, Node *set, bool is_join)
+add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
+				 const LookupTest *tests, int ntests)
 {
 	RelOptInfo *rel = index->rel;
 	Relids		outer = rel->lateral_relids;
-	double		loop_count = 1;
-	LookupCost	cost = {.offered = index,.index = *index};
+	List	   *clauses = NIL;
+	LookupCost	cost = {.index = index,.loop_count = 1,.negated = tests[0].negated};
+	Path		path = {0};
+	bool		is_join = false;
 
-	if (is_join)
-		outer = bms_del_member(bms_union(outer, test->clause_relids),
-							   rel->relid);
-	cost.index.amcostestimate = estimate_lookup;
-	cost.path.path.type = T_IndexPath;
-	cost.path.path.pathtype = has_all_columns(rel, index) ?
-		T_IndexOnlyScan : T_IndexScan;
-	cost.path.path.parent = rel;
-	cost.path.path.pathtarget = rel->reltarget;
-	cost.path.path.param_info = get_baserel_parampathinfo(root, rel, outer);
-	cost.path.path.parallel_safe = rel->consider_parallel;
-	cost.path.indexinfo = &cost.index;
-	if (is_join)
+	for (int i = 0; i < ntests; i++)
 	{
-		if (cost.path.path.param_info == NULL ||
-			!list_member_ptr(cost.path.path.param_info->ppi_clauses, test))
-			return;
-		for (int relid = -1; (relid = bms_next_member(outer, relid)) >= 0;)
-			if (root->simple_rel_array[relid] != NULL)
-				loop_count = Max(loop_count,
-								 root->simple_rel_array[relid]->rows);
+		clauses = lappend(clauses, tests[i].clause);
+		is_join |= !bms_is_subset(tests[i].clause->clause_relids, rel->relids);
+		outer = bms_union(outer, tests[i].clause->clause_relids);
 	}
-	cost.selectivity = clauselist_selectivity(root, list_make1(test),
-											  rel->relid, JOIN_INNER, NULL);
+	outer = bms_del_member(outer, rel->relid);
+	path.parent = rel;
+	path.pathtarget = rel->reltarget;
+	path.param_info = get_baserel_parampathinfo(root, rel, outer);
+	path.parallel_safe = rel->consider_parallel;
+	path.rows = path.param_info ? path.param_info->ppi_rows : rel->rows;
+	for (int i = 0; i < ntests; i++)
+		if (!list_member_ptr(rel->baserestrictinfo, tests[i].clause) &&
+			(path.param_info == NULL ||
+			 !list_member_ptr(path.param_info->ppi_clauses, tests[i].clause)))
+			return;
+	for (int relid = -1; is_join && (relid = bms_next_member(outer, relid)) >= 0;)
+		if (root->simple_rel_array[relid] != NULL)
+			cost.loop_count = Max(cost.loop_count,
+								  root->simple_rel_array[relid]->rows);
+
+	cost.index_only = has_all_columns(rel, index);
+	cost.order = order_of_table(root, index);
+	cost.selectivity = clauselist_selectivity(root, clauses, rel->relid,
+											  JOIN_INNER, NULL);
 	cost.descent_cost = cpu_operator_cost *
 		(ceil(log2(Max(index->tuples, 2))) +
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
@@ -373,10 +475,10 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 	 */
 	cost.can_turn = roaring64_allows_seqscan(rel) &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, id, set, is_join, &cost);
-	cost_index(&cost.path, root, loop_count, false);
+	count_searches(root, tests[0].id, combine_sets(tests, ntests), is_join,
+				   &cost);
 
-	add_lookup_path(root, &cost, test, false, NIL);
+	add_lookup_path(root, &cost, &path, tests, ntests, false, NIL);
 	for (int descending = 0; descending <= 1; descending++)
 	{
 		List	   *pathkeys;
@@ -386,7 +488,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *test,
 										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
 		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, test, descending, pathkeys);
+			add_lookup_path(root, &cost, &path, tests, ntests, descending,
+							pathkeys);
 	}
 }
 
@@ -399,27 +502,29 @@ is_index_of_ids(IndexOptInfo *index)
 		roaring64_is_column_of_ids(index, 0);
 }
 
-/* Offers lookups for all clauses of a list by all indexes of a table. */
+/* Offers lookups for all conditions of a table by one of its indexes. */
 static void
-match_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses, bool is_join)
+match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	ListCell   *clause_cell;
-	ListCell   *index_cell;
+	List	   *clauses = list_concat_copy(rel->baserestrictinfo, rel->joininfo);
+	ListCell   *first;
+	ListCell   *second;
 
-	foreach(clause_cell, clauses)
+	foreach(first, clauses)
 	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, clause_cell);
+		LookupTest	tests[2];
 
-		foreach(index_cell, rel->indexlist)
-		{
-			IndexOptInfo *index = (IndexOptInfo *) lfirst(index_cell);
-			Node	   *id;
-			Node	   *set;
-
-			if (match_lookup(root, index, clause, &id, &set) &&
-				is_index_of_ids(index) && !roaring64_suits_btree(set))
-				add_lookup_paths(root, index, clause, id, set, is_join);
-		}
+		if (!match_lookup(root, index, lfirst_node(RestrictInfo, first), &tests[0]) ||
+			!is_index_of_ids(index))
+			continue;
+		if (tests[0].negated || !roaring64_suits_btree(tests[0].set))
+			add_lookup_paths(root, index, tests, 1);
+		if (tests[0].negated)
+			continue;
+		foreach(second, clauses)
+			if (match_lookup(root, index, lfirst_node(RestrictInfo, second), &tests[1]) &&
+				tests[1].negated)
+				add_lookup_paths(root, index, tests, 2);
 	}
 }
 
@@ -462,6 +567,8 @@ static void
 offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 			  RangeTblEntry *entry)
 {
+	ListCell   *cell;
+
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
 	if (rel->rtekind == RTE_RELATION && !entry->inh &&
@@ -476,8 +583,8 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 		entry->tablesample != NULL || rel->indexlist == NIL ||
 		!is_read_by_server(rel) || !is_heap(entry->relid))
 		return;
-	match_clauses(root, rel, rel->baserestrictinfo, false);
-	match_clauses(root, rel, rel->joininfo, true);
+	foreach(cell, rel->indexlist)
+		match_clauses(root, rel, lfirst_node(IndexOptInfo, cell));
 }
 
 /* Told of a table before its conditions are known. */

@@ -329,6 +329,7 @@ BEGIN
 		INSERT INTO merged (part, id, name) SELECT * FROM expected;
 		RETURN;
 	END IF;
+	SET LOCAL enable_seqscan = off;
 	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
 		plan := plan || line;
 	END LOOP;
