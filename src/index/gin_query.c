@@ -15,7 +15,7 @@
  *	- to overlap it, or to be contained in it, is to have one of its keys, or
  *	  for the latter none at all.  There none may be left out.  Keys that
  *	  follow each other are searched for as a range, by a partial match; if
- *	  that is still too many, sets are covered by MAX_RANGES ranges.
+ *	  that is still too many, sets are covered by GIN_MAX_RANGES ranges.
  *
  * src/index/gin_query.c
  *
@@ -34,23 +34,6 @@
  * are few wherever the index is of use at all.
  */
 #define MAX_REQUIRED	128
-
-/*
- * Single keys to look for if one is enough.  For every row that is found GIN
- * looks at each of them, so the work grows with the square: scattered over
- * half the keys of an index, 2000 take as long as the ranges that cover them,
- * and 8000 twenty times as long.
- */
-#define MAX_SINGLE		1024
-
-/*
- * Ranges to look for.  Each is read in full into a bitmap of its own, which
- * may have work_mem bytes.
- */
-#define MAX_RANGES		32
-
-/* From how many keys on a range is cheaper than to look for each. */
-#define MIN_RANGE		8
 
 /* The keys of a search while they are chosen. */
 typedef struct SearchKeys
@@ -137,12 +120,12 @@ cover_run(SearchKeys *search, int64 first, int64 last)
 	uint64		span = (uint64) last - (uint64) first;
 	int			nsingle = search->n - search->nranges;
 
-	if (span >= MIN_RANGE - 1 && search->nranges < MAX_RANGES)
+	if (span >= GIN_MIN_RANGE - 1 && search->nranges < GIN_MAX_RANGES)
 	{
 		add_range(search, first, last);
 		return true;
 	}
-	if (span >= (uint64) (MAX_SINGLE - nsingle))
+	if (span >= (uint64) (GIN_MAX_SINGLE - nsingle))
 		return false;
 	for (uint64 i = 0; i <= span; i++)
 		add_range(search, first + (int64) i, first + (int64) i);
@@ -191,13 +174,13 @@ cover_roughly(SearchKeys *search, r64_set *set)
 
 	search->n = search->nranges = 0;
 	search->inexact = true;
-	for (uint64 i = 0; i < MAX_RANGES; i++)
+	for (uint64 i = 0; i < GIN_MAX_RANGES; i++)
 	{
 		int64		least;
 		int64		greatest;
 
-		if (!r64_select(set, n * i / MAX_RANGES, &least) ||
-			!r64_select(set, n * (i + 1) / MAX_RANGES - 1, &greatest))
+		if (!r64_select(set, n * i / GIN_MAX_RANGES, &least) ||
+			!r64_select(set, n * (i + 1) / GIN_MAX_RANGES - 1, &greatest))
 			break;
 		add_range(search, least >> search->shift, greatest >> search->shift);
 	}

@@ -433,11 +433,14 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	Relids		outer = rel->lateral_relids;
 	List	   *clauses = NIL;
 	LookupCost	cost = {.index = index,.loop_count = 1,.negated = tests[0].negated};
+	LookupTest	estimated[2];
 	Path		path = {0};
 	bool		is_join = false;
 
 	for (int i = 0; i < ntests; i++)
 	{
+		estimated[i] = tests[i];
+		estimated[i].set = roaring64_estimate_once(root, tests[i].set);
 		clauses = lappend(clauses, tests[i].clause);
 		is_join |= !bms_is_subset(tests[i].clause->clause_relids, rel->relids);
 		outer = bms_union(outer, tests[i].clause->clause_relids);
@@ -475,7 +478,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	 */
 	cost.can_turn = roaring64_allows_seqscan(rel) &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, tests[0].id, combine_sets(tests, ntests), is_join,
+	count_searches(root, tests[0].id, combine_sets(estimated, ntests), is_join,
 				   &cost);
 
 	add_lookup_path(root, &cost, &path, tests, ntests, false, NIL);
@@ -593,8 +596,10 @@ note_relation(ROARING64_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation_hook != NULL)
 		previous_relation_hook(ROARING64_RELATION_HOOK_ARGUMENTS);
-	if (rel->rtekind == RTE_RELATION)
-		roaring64_prepare_pruning(root, rel);
+	if (rel->rtekind != RTE_RELATION)
+		return;
+	roaring64_prepare_pruning(root, rel);
+	roaring64_price_gin(rel);
 }
 
 /* From now on the planner is offered lookups; to be called once. */

@@ -22,6 +22,7 @@
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 
+#include "index/gin.h"
 #include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
@@ -31,6 +32,10 @@
  * column.  They have a kilobyte at most, and the comparison reads all of it.
  */
 #define MAX_COMPARED_SIZE	8192
+
+/* What a test of two sets costs, and what it does for an element, in operators. */
+#define SET_TEST_COST		50
+#define ELEMENT_COST		0.25
 
 /* Runs of a constant set to count before the rest is taken to be like them. */
 #define MAX_RUNS		256
@@ -219,17 +224,31 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 {
 	Test		test;
 	VariableStatData vardata;
+	VariableStatData second;
 	Node	   *other;
-	bool		varonleft;
 	Selectivity selectivity;
 
 	if (!describe_test(function, args, &test))
 		return ROARING64_CONTAIN_SHARE;
-	if (!get_restriction_variable(root, args, varRelid,
-								  &vardata, &other, &varonleft))
+	examine_variable(root, linitial(args), varRelid, &vardata);
+	examine_variable(root, lsecond(args), varRelid, &second);
+	if ((vardata.rel == NULL) == (second.rel == NULL))
+	{
+		ReleaseVariableStats(vardata);
+		ReleaseVariableStats(second);
 		return roaring64_default_share(test.kind);
-	if (!varonleft)
+	}
+	if (vardata.rel == NULL)
+	{
+		VariableStatData first = vardata;
+
+		vardata = second;
+		second = first;
 		commute_test(&test);
+	}
+	/* get_restriction_variable() would compute this for every estimate */
+	other = roaring64_estimate_once(root, second.var);
+	ReleaseVariableStats(second);
 
 	if (IsA(other, Const) && ((Const *) other)->constisnull)
 		selectivity = 0;		/* all of our tests are strict */
@@ -273,6 +292,42 @@ element_join_selectivity(PlannerInfo *root, const Test *test,
 		share_looked_up(root, element, set->var);
 }
 
+/*
+ * The share of the rows that a GIN index finds by a condition with its column on
+ * the left, if they are more than pass; -1 if not.  In *keys, how many keys it
+ * looks at for each of them if any will do.
+ */
+double
+roaring64_share_read(PlannerInfo *root, Node *condition, int relid,
+					 double *keys)
+{
+	Oid			function;
+	List	   *args = roaring64_call(condition, &function);
+	Test		test;
+	VariableStatData vardata;
+	r64_set		set;
+	double		share = -1;
+
+	if (!describe_test(function, args, &test) || test.kind == TEST_CONTAINS)
+		return -1;
+	if (is_of_sets(test.right))
+		*keys = Max(roaring64_expected_cardinality(root, lsecond(args)), 1);
+	if (roaring64_constant_set(root, lsecond(args), &set) &&
+		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
+		*keys = roaring64_count_runs(&set);
+	if (*keys > GIN_MAX_SINGLE)
+		*keys = GIN_MAX_RANGES;
+	if (test.kind != TEST_CONTAINED)
+		return -1;
+	/* it finds what overlaps, and what is empty */
+	test.kind = TEST_OVERLAPS;
+	examine_variable(root, linitial(args), relid, &vardata);
+	share = set_selectivity(root, &test, &vardata, lsecond(args)) +
+		roaring64_share_empty(root, linitial(args));
+	ReleaseVariableStats(vardata);
+	return Min(share, 1);
+}
+
 /* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
@@ -311,6 +366,33 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 }
 
 /*
+ * What a test of two sets costs: their elements are read, but those of a constant
+ * only once.  NULL if it is another test.
+ */
+static SupportRequestCost *
+support_cost(SupportRequestCost *request)
+{
+	Oid			function;
+	List	   *args = request->node == NULL ? NIL :
+		roaring64_call(request->node, &function);
+	double		elements = 0;
+	Test		test;
+	ListCell   *cell;
+
+	if (args == NIL || !describe_test(function, args, &test) ||
+		!is_of_sets(test.left) || !is_of_sets(test.right))
+		return NULL;
+	foreach(cell, args)
+		if (!IsA(lfirst(cell), Const))
+			elements += Max(roaring64_expected_cardinality(request->root,
+														   lfirst(cell)), 0);
+	request->startup = 0;
+	request->per_tuple = cpu_operator_cost * (SET_TEST_COST +
+											  elements * ELEMENT_COST);
+	return request;
+}
+
+/*
  * roaring64_test_support(internal) returns internal: for the functions behind
  * the operators that test sets, what those have by operator classes and, if
  * they are @>, <@ and &&, by the estimators below; and an estimate of
@@ -326,6 +408,8 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 
 	if (IsA(node, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
+	if (IsA(node, SupportRequestCost))
+		PG_RETURN_POINTER(support_cost((SupportRequestCost *) node));
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
 	request = (SupportRequestSelectivity *) node;

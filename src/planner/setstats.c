@@ -36,6 +36,8 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 
+#include "utils/memutils.h"
+
 #include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
@@ -765,12 +767,62 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	return share >= 0 ? share : (1 - null_share) * probe_size(&probe) / distinct;
 }
 
+/*
+ * What expressions have been estimated to in a plan, since a stable function can
+ * take long.  It lies in the context of the plan, and is forgotten with that.
+ */
+static struct
+{
+	PlannerGlobal *plan;
+	List	   *expressions;
+	List	   *values;
+}			estimated;
+
+static void
+forget_estimated(void *arg)
+{
+	memset(&estimated, 0, sizeof(estimated));
+}
+
+/* estimate_expression_value(), but once a plan. */
+Node *
+roaring64_estimate_once(PlannerInfo *root, Node *node)
+{
+	Node	   *value;
+	MemoryContext oldcontext;
+	ListCell   *a;
+	ListCell   *b;
+
+	if (estimated.plan == root->glob)
+		forboth(a, estimated.expressions, b, estimated.values)
+			if (equal(lfirst(a), node))
+				return lfirst(b);
+	/* this can make other plans */
+	value = estimate_expression_value(root, node);
+	if (!IsA(value, Const))
+		return value;
+	oldcontext = MemoryContextSwitchTo(root->planner_cxt);
+	if (estimated.plan != root->glob)
+	{
+		MemoryContextCallback *callback = palloc0(sizeof(*callback));
+
+		callback->func = forget_estimated;
+		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+		forget_estimated(NULL);
+		estimated.plan = root->glob;
+	}
+	estimated.expressions = lappend(estimated.expressions, copyObject(node));
+	estimated.values = lappend(estimated.values, copyObject(value));
+	MemoryContextSwitchTo(oldcontext);
+	return value;
+}
+
 /* The expression with what is known before execution filled in. */
 static Node *
 reduce(PlannerInfo *root, Node *node)
 {
 	if (root != NULL && !IsA(node, Const))
-		node = estimate_expression_value(root, node);
+		node = roaring64_estimate_once(root, node);
 	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
 		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
 			(Node *) ((PlaceHolderVar *) node)->phexpr;

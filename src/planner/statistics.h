@@ -104,6 +104,7 @@ extern double roaring64_average_frequency(const SetStats *stats);
 extern double roaring64_share_in_set(PlannerInfo *root,
 									 VariableStatData *vardata, Oid function,
 									 double distinct, r64_set *set);
+extern Node *roaring64_estimate_once(PlannerInfo *root, Node *node);
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
 								 Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,

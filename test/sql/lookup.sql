@@ -36,7 +36,7 @@ CREATE INDEX things_id ON things (id);
 ANALYZE things, shapes;
 
 -- the shapes for which a lookup differs from a look at all rows
-CREATE FUNCTION differing(suffix text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION differing(suffix text DEFAULT '', prefix text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	which text;
 	query text;
@@ -46,8 +46,8 @@ DECLARE
 	found text;
 BEGIN
 	FOR which IN SELECT shape FROM shapes LOOP
-		query := format('SELECT string_agg(q::text, '' ''%s) FROM (SELECT %s FROM things WHERE id%%s <@ (SELECT s FROM shapes WHERE shape = %L) %s) q',
-			sorted, CASE WHEN suffix ~ 'ORDER' THEN 'id' ELSE '*' END, which, suffix);
+		query := format('SELECT string_agg(q::text, '' ''%s) FROM (SELECT %s FROM things WHERE %sid%%s <@ (SELECT s FROM shapes WHERE shape = %L) %s) q',
+			sorted, CASE WHEN suffix ~ 'ORDER' THEN 'id' ELSE '*' END, prefix, which, suffix);
 		plan := '';
 		FOR found IN EXECUTE 'EXPLAIN ' || format(query, '') LOOP
 			plan := plan || found;
@@ -80,6 +80,7 @@ END $$;
 -- in any order, only by the index, and turning to the table early or late
 SET enable_seqscan = off;
 SELECT differing();
+SELECT differing('', 'NOT ');
 SELECT turns();
 SET enable_seqscan = on;
 SELECT differing();
@@ -96,13 +97,15 @@ SET enable_sort = off;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
-SELECT differing(s) FROM unnest('{ORDER BY id,ORDER BY id DESC,ORDER BY id LIMIT 5,ORDER BY id DESC LIMIT 5}'::text[]) s;
+SELECT differing(s, p) FROM unnest('{ORDER BY id,ORDER BY id DESC,ORDER BY id LIMIT 5,ORDER BY id DESC LIMIT 5}'::text[]) s,
+	unnest('{"", "NOT ", "id <@ (SELECT s FROM shapes WHERE shape = ''clusters of 50'') AND NOT "}'::text[]) p;
 DROP INDEX things_id;
 CREATE INDEX things_id ON things (id DESC, part);
-SELECT differing(s) FROM unnest('{ORDER BY id,ORDER BY id DESC,AND part < 3}'::text[]) s;
+SELECT differing(s, p) FROM unnest('{ORDER BY id,ORDER BY id DESC,AND part <> 3}'::text[]) s, unnest('{"", "NOT "}'::text[]) p;
 DROP INDEX things_id;
 CREATE INDEX things_id ON things (id) WHERE part < 3;
 SELECT differing('AND part < 3 ORDER BY id DESC');
+SELECT differing('AND part < 3 ORDER BY id DESC', 'NOT ');
 RESET enable_sort;
 RESET enable_seqscan;
 RESET enable_indexonlyscan;
@@ -156,6 +159,30 @@ FETCH c;
 UPDATE kept SET name = 'current' WHERE CURRENT OF c RETURNING id;
 SELECT id FROM kept WHERE name = 'current';
 ROLLBACK;
+-- all but a set: a run of elements that has many rows is searched past
+CREATE TABLE feed AS SELECT i::bigint AS id, i % 3 AS part FROM generate_series(1, 20000) i;
+CREATE INDEX ON feed (id);
+CREATE TABLE seen AS SELECT 'run' AS what, int8range(5000, 20001)::roaring64 AS ids UNION ALL
+SELECT 'third', roaring64_agg(i * 3) FROM generate_series(0, 7000) i UNION ALL
+SELECT 'runs of 50', roaring64_or_agg(int8range(i * 100, i * 100 + 50)::roaring64) FROM generate_series(0, 200) i UNION ALL
+SELECT 'empty', '{}' UNION ALL SELECT 'null', NULL UNION ALL SELECT 'all', int8range(0, 30000)::roaring64;
+VACUUM ANALYZE feed, seen;
+SELECT what, o, analyzed(format('SELECT * FROM feed WHERE NOT id <@ (SELECT ids FROM seen WHERE what = %L) %s', what, o), 'Index Searches')
+FROM seen, unnest('{"ORDER BY id DESC LIMIT 60", "ORDER BY id LIMIT 60"}'::text[]) o ORDER BY what, o;
+-- with a condition on what may be seen; a known set; as a parameter; of a join
+EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE id <@ (int8range(0, 15000)::roaring64 - 7) AND NOT id <@ '{9,10}' ORDER BY id DESC LIMIT 5;
+SELECT id FROM feed WHERE id <@ (int8range(0, 15000)::roaring64 - 7) AND NOT id <@ int8range(4, 14998)::roaring64 ORDER BY id DESC LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE NOT roaring64_element_contained(id, int8range(5, 9)::roaring64) ORDER BY id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT s.what, f.id FROM seen s, LATERAL (SELECT id FROM feed WHERE NOT id <@ s.ids ORDER BY id DESC LIMIT 2) f;
+SELECT s.what, f.id FROM seen s, LATERAL (SELECT id FROM feed WHERE NOT id <@ s.ids ORDER BY id DESC LIMIT 2) f ORDER BY what, id;
+PREPARE unseen(roaring64, roaring64) AS SELECT id FROM feed WHERE id <@ $1 AND NOT $2 @> id ORDER BY id DESC LIMIT 3;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE unseen('{}', '{}');
+EXECUTE unseen(int8range(5, 90)::roaring64, int8range(20, 88)::roaring64 | 19);
+EXECUTE unseen(int8range(5, 90)::roaring64, NULL);
+EXECUTE unseen(NULL, '{}');
+RESET plan_cache_mode;
+DROP TABLE feed, seen;
 -- a name is kept in another form, so it is not read from the index
 ALTER TABLE kept ADD COLUMN form name;
 UPDATE kept SET form = name WHERE id BETWEEN 290 AND 330;

@@ -312,6 +312,49 @@ INSERT INTO parted SELECT id, sender FROM messages;
 ANALYZE parted;
 EXPLAIN (COSTS OFF) SELECT * FROM parted WHERE id <@ '{2,400,30000}';
 EXPLAIN (COSTS OFF) SELECT p.* FROM users u JOIN parted p ON p.id <@ u.unread WHERE u.id = 1;
+-- partitions and children that a known set has no ids for are not planned
+CREATE FUNCTION scanned(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(substring(line, ' on (\w+)'), ' ' ORDER BY substring(line, ' on (\w+)') COLLATE "C"), 'none')
+	FROM plan_of(query) line WHERE line ~ ' on \w+' AND line !~ 'Bitmap Index Scan' $$;
+CREATE TABLE nested (k int, id bigint) PARTITION BY LIST (k);
+CREATE TABLE n1 PARTITION OF nested FOR VALUES IN (1) PARTITION BY RANGE (id);
+CREATE TABLE n1_low (id bigint, k int);
+ALTER TABLE n1 ATTACH PARTITION n1_low FOR VALUES FROM (0) TO (10000);
+CREATE TABLE n1_high PARTITION OF n1 FOR VALUES FROM (10000) TO (50000);
+CREATE TABLE n2 PARTITION OF nested DEFAULT;
+CREATE TABLE hashed (id bigint) PARTITION BY HASH (id);
+DO $$
+BEGIN
+	FOR i IN 0 .. 49 LOOP
+		EXECUTE format('CREATE TABLE h%s PARTITION OF hashed FOR VALUES WITH (MODULUS 50, REMAINDER %1$s)', i);
+	END LOOP;
+END $$;
+CREATE TABLE listed (id int) PARTITION BY LIST (id);
+CREATE TABLE l1 PARTITION OF listed FOR VALUES IN (1, 3, 300);
+CREATE TABLE l2 PARTITION OF listed FOR VALUES IN (2, 200);
+CREATE TABLE l3 PARTITION OF listed DEFAULT;
+CREATE TABLE parent (id bigint);
+CREATE TABLE child1 (CHECK (id BETWEEN 0 AND 9999)) INHERITS (parent);
+CREATE TABLE child2 (CHECK (id BETWEEN 10000 AND 19999)) INHERITS (parent);
+SELECT q, scanned('SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$parted WHERE id <@ '{2,400,9999}'$$, $$parted WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000)$$,
+	$$parted WHERE '{2,10000}' @> id$$, $$parted WHERE roaring64_contains_element('{2,3}', id)$$, $$parted WHERE id <@ '{}'$$,
+	$$parted WHERE id <@ '{2}' OR x = 3$$, $$parted WHERE NOT id <@ '{2}'$$, $$users u JOIN parted p ON u.id = p.x AND p.id <@ '{2,7}'$$,
+	$$users u LEFT JOIN parted p ON u.id = p.x WHERE p.id <@ '{2,7}'$$, $$parted p LEFT JOIN users u ON u.id = p.x AND p.id <@ '{2,7}'$$,
+	$$(SELECT id FROM parted UNION ALL SELECT id FROM child1) q WHERE id <@ '{20000,20002}'$$, $$nested WHERE id <@ '{5,7}'$$,
+	$$nested WHERE id <@ int8range(10000, 10100)::roaring64 AND k = 1$$, $$hashed WHERE id <@ '{5}'$$,
+	$$listed WHERE id::bigint <@ '{1,3}'$$, $$listed WHERE id::bigint <@ '{2,4}'$$, $$parent WHERE id <@ '{3,9000}'$$,
+	$$parent WHERE id <@ (int8range(10000, 20000)::roaring64 - 10500)$$]) q;
+-- in the bounds of a partition, but not in what it has
+SELECT scanned('SELECT FROM parted WHERE id <@ ' || quote_literal(roaring64_agg(i)::bytea) || '::roaring64') FROM generate_series(1, 9000) i;
+-- and no condition is added
+EXPLAIN (COSTS OFF) SELECT * FROM nested WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000);
+SELECT within(1.1, 'SELECT FROM parted WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000)');
+SET enable_partition_pruning = off;
+SELECT scanned($$SELECT FROM parted WHERE id <@ '{2,400,9999}'$$);
+RESET enable_partition_pruning;
+DROP TABLE nested, hashed, listed, parent CASCADE;
+DROP FUNCTION scanned;
 CREATE DOMAIN id_set AS roaring64 CHECK (NOT VALUE @> 0::bigint);
 CREATE DOMAIN id AS bigint;
 CREATE TABLE domains (id id PRIMARY KEY, ids id_set);
