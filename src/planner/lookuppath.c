@@ -574,8 +574,7 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
-	if (rel->rtekind == RTE_RELATION && !entry->inh &&
-		rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+	if (rel->rtekind == RTE_RELATION &&
 		roaring64_is_excluded(root, rel, entry))
 	{
 		mark_dummy_rel(rel);

@@ -201,7 +201,8 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 			if (lfirst_node(RestrictInfo, cell)->security_level == IMPLIED_LEVEL)
 				parent->baserestrictinfo =
 					foreach_delete_current(parent->baserestrictinfo, cell);
-	if (rel->part_scheme == NULL || rel->boundinfo == NULL)
+	if (rel->part_scheme == NULL || rel->boundinfo == NULL ||
+		root->parse->jointree == NULL)
 		return;
 	if (parent != NULL)
 		parent->baserestrictinfo =
@@ -214,16 +215,21 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 						rel->baserestrictinfo);
 }
 
-/* Whether the constraints of a child say that no element of a known set is in it. */
+/*
+ * Whether the constraints of a child, which is no partition, say that no element
+ * of a known set is in it.
+ */
 bool
 roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 					  RangeTblEntry *entry)
 {
 	RelOptInfo	implied = *rel;
 
+	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL || entry->inh ||
+		root->simple_rel_array[root->append_rel_array[rel->relid]->parent_relid]->part_scheme)
+		return false;
 	implied.baserestrictinfo = add_implied(root, rel->relid, rel,
 										   rel->baserestrictinfo, NIL);
 	return implied.baserestrictinfo != NIL &&
-		rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
 		relation_excluded_by_constraints(root, &implied, entry);
 }
