@@ -123,11 +123,13 @@ index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 								 Max(index->tuples, 1)) * cost->loop_count,
 								index->pages, index->pages, root) /
 		cost->loop_count;
+
 	/*
-	 * An entry takes longer than a row of the table, but not index-only.  All
-	 * entries in order are what core's scan of the index reads, too.
+	 * An entry takes longer than a row of the table, but not of few that are
+	 * read index-only.  All entries in order are what core's scan of the index
+	 * reads, too.
 	 */
-	if (!cost->index_only && !(cost->negated && in_order))
+	if (cost->negated ? !in_order : !cost->index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
 	return pages * random_page_cost +
