@@ -7,15 +7,18 @@ of Roaring bitmaps, which is what pyroaring serializes.  As text it is
 
 from __future__ import annotations
 
+import json
 import sys
 from array import array
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from pyroaring import BitMap64, FrozenBitMap64
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
 AnyBitmap = Union[BitMap64, FrozenBitMap64]
@@ -27,45 +30,77 @@ MAX_ID = 2**63 - 1
 _MODULUS = 2**64
 
 
-class Bitmap(FrozenBitMap64):
-    """A FrozenBitMap64 whose text has the ids, signed, or how many there are.
+def _operator(name: str) -> Callable[[Bitmap, Ids], Bitmap]:
+    method = getattr(FrozenBitMap64, name)
+    return lambda self, other: method(self, bitmap(other))
 
-    Operators give a Bitmap where the one on the left is one.
+
+class Bitmap(FrozenBitMap64):
+    """A FrozenBitMap64 of signed ids: to Python it is an immutable set of them, in ascending order.
+
+    That goes for ``in``, iteration, indexes, ``min()``, ``max()`` and the text.  The operators
+    take any set of ids.  The other methods are those of pyroaring, with unsigned elements.
     """
 
     __slots__ = ()
 
+    __or__, __and__, __sub__, __xor__ = map(_operator, ("__or__", "__and__", "__sub__", "__xor__"))
+
+    def __contains__(self, id: object) -> bool:
+        is_id = isinstance(id, Integral) and MIN_ID <= int(id) <= MAX_ID
+        return is_id and super().__contains__(int(id) % _MODULUS)  # type: ignore[call-overload]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(ids(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return bitmap(ids(self)[index])
+        position = range(len(self))[index] + self.rank(MAX_ID)  # negative ids come last
+        element = super().__getitem__(position % len(self))
+        return element - _MODULUS if element > MAX_ID else element
+
+    def min(self) -> Any:
+        """Return the lowest id."""
+        return self[0]
+
+    def max(self) -> Any:
+        """Return the highest id."""
+        return self[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        way = (
+            ': assign another one, "read | {7}", or say it in the statement, "SET read = read | 7"'
+        )
+        orm = ' (Django: Add("read", 7), SQLAlchemy: read.add(7))'
+        raise AttributeError(
+            f"a Bitmap has no {name!r}{way + orm if hasattr(BitMap64, name) else ''}"
+        )
+
     def __str__(self) -> str:  # repr() is the same
-        size = len(self)
-        if size <= 20:  # noqa: PLR2004
+        if len(self) <= 20:  # noqa: PLR2004
             return f"bitmap({ids(self)})"
-        first = self.rank(MAX_ID)
-        lowest, highest = array("q", array("Q", [self[first % size], self[first - 1]]).tobytes())
-        return f"<bitmap of {size} ids from {lowest} to {highest}>"
+        return f"<bitmap of {len(self)} ids from {self[0]} to {self[-1]}>"
 
 
 def bitmap(values: Ids | Bytes) -> Bitmap:
     """Return the set of some ids, each from -2**63 to 2**63 - 1.
 
-    ``values`` is an iterable of ints, a numpy array of an integer type, the bytes
-    of a roaring64, or a bitmap, whose elements from 2**63 stand for negative ids.
-
-    Raises TypeError for what is no int (a bool is none) and ValueError for an
-    int out of range and for bytes that are no set.
+    ``values`` is an iterable of ints, a numpy array of an integer type, the bytes of a
+    roaring64, or a bitmap, whose elements from 2**63 stand for negative ids.  Raises TypeError
+    for what is no int (a bool is none), ValueError for an int out of range or damaged bytes.
     """
-    if isinstance(values, Bitmap):
-        return values
     if isinstance(values, (BitMap64, FrozenBitMap64)):
-        return Bitmap(values)
+        return values if isinstance(values, Bitmap) else Bitmap(values)
     if isinstance(values, range):
         return _from_range(values)
     if isinstance(values, (bytes, bytearray, memoryview)):
-        return _from_foreign_bytes(bytes(values))
+        return from_bytes(values)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
         return _from_numpy(values)
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
-        raise TypeError(f"{_shown(values)} is no set of ids")
+        raise TypeError(f"{shown(values)} is no set of ids")
     return _from_iterable(values)
 
 
@@ -82,23 +117,35 @@ def to_numpy(values: AnyBitmap) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def _to_signed(values: AnyBitmap) -> array[int]:
-    elements = array("q")
-    elements.frombytes(memoryview(values.to_array()).cast("B"))
+    elements = array("q", values.to_array().tobytes())
     # The elements ascend unsigned, so that negative ids come last.
     first = values.rank(MAX_ID)
     return elements[first:] + elements[:first] if first < len(elements) else elements
 
 
 def from_bytes(data: Bytes) -> Bitmap:
-    """Return the set whose bytes the server has sent."""
-    return Bitmap.deserialize(bytes(data))
+    """Return the set of bytes, which may be anything; raises ValueError if they are no set."""
+    data = bytes(data)
+    try:
+        result = Bitmap.deserialize(data)
+    except (IndexError, ValueError):
+        result = None
+    # Bytes after the set, for example, are not noticed otherwise.
+    if result is None or result.serialize() != data:
+        raise ValueError(f"{shown(data)} are not the bytes of a roaring64")
+    return result
 
 
 def from_text(text: str) -> Bitmap:
-    """Return the set whose text the server has sent."""
-    if text.startswith("\\x"):
-        return from_bytes(bytes.fromhex(text[2:]))
-    return bitmap([int(id) for id in text[1:-1].split(",") if id])
+    r"""Return the set of a text, ``{1,2,3}`` or ``\x...``; raises ValueError if it is none."""
+    try:
+        if text.startswith("\\x"):
+            return from_bytes(bytes.fromhex(text[2:]))
+        if text[:1] + text[-1:] == "{}":
+            return bitmap(json.loads(f"[{text[1:-1]}]"))
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{shown(text)} is no set; for an array of sets, register the connection")
 
 
 def to_text(values: Ids | Bytes) -> str:
@@ -114,18 +161,15 @@ def load(value: Any) -> Bitmap | None:
 
 
 def _from_range(values: range) -> Bitmap:
-    if not values:
-        return Bitmap()
-    if values.step < 0:
-        values = values[::-1]
-    for end in (values[0], values[-1]):
+    values = values[:: -1 if values.step < 0 else 1]
+    for end in (*values[:1], *values[-1:]):
         _check_range(end)
     negative = len(range(values.start, min(values.stop, 0), values.step))
-    result = BitMap64(values[negative:])
-    if negative:
+    result = BitMap64()
+    for part in filter(None, (values[:negative], values[negative:])):
+        first, last = part[0] % _MODULUS, part[-1] % _MODULUS
         # The end of a range must be an element itself, which 2**64 is not.
-        first, last = (id + _MODULUS for id in (values[0], values[negative - 1]))
-        result |= BitMap64(range(first, last, values.step))
+        result |= BitMap64(range(first, last, part.step))
         result.add(last)
     return Bitmap(result)
 
@@ -135,9 +179,9 @@ def _from_iterable(values: Iterable[int]) -> Bitmap:
     for kind in set(map(type, values)):
         if issubclass(kind, bool) or not issubclass(kind, Integral):
             wrong = next(value for value in values if type(value) is kind)
-            raise TypeError(f"{_shown(wrong)} is no id: an id is an int")
+            raise TypeError(f"{shown(wrong)} is no id: an id is an int")
     try:
-        return _from_signed(array("q", values))
+        return Bitmap(array("Q", array("q", values).tobytes()))
     except OverflowError:
         for value in values:
             _check_range(value)
@@ -146,31 +190,10 @@ def _from_iterable(values: Iterable[int]) -> Bitmap:
 
 def _from_numpy(values: Any) -> Bitmap:
     if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise TypeError(
-            f"{_shown(values)} is no set of ids: it has to have one dimension and an integer type"
-        )
+        raise TypeError(f"{shown(values)} is no set: one dimension and an integer type are one")
     if values.dtype.kind == "u" and values.size:
         _check_range(int(values.max()))
-    return _from_signed(memoryview(values.astype("int64", order="C", copy=False)))
-
-
-def _from_signed(values: array[int] | memoryview) -> Bitmap:
-    elements = array("Q")
-    if len(values):
-        elements.frombytes(memoryview(values).cast("B"))
-    return Bitmap(elements)
-
-
-def _from_foreign_bytes(data: bytes) -> Bitmap:
-    """Return the set of bytes that may be anything."""
-    try:
-        result = Bitmap.deserialize(data)
-    except (IndexError, ValueError):
-        result = None
-    # Bytes after the set, for example, are not noticed otherwise.
-    if result is None or result.serialize() != data:
-        raise ValueError(f"{_shown(data)} are not the bytes of a roaring64")
-    return result
+    return Bitmap(array("Q", values.astype("int64").tobytes()))
 
 
 def _check_range(id: int) -> None:
@@ -178,7 +201,7 @@ def _check_range(id: int) -> None:
         raise ValueError(f"{id} is no id: it is not from -2**63 to 2**63 - 1")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return the value and its type, for a message."""
     shown = repr(value)
     if len(shown) > 60:  # noqa: PLR2004

@@ -6,13 +6,10 @@ pool = await asyncpg.create_pool(init=roaring64.asyncpg.register)
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from roaring64._catalog import CLAIM, FIND_TYPE, found_type
+from roaring64._catalog import FIND_TYPE, AsyncClaim, Id, claim_sql, found_type
 from roaring64._values import bitmap, from_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 async def register(connection: Any) -> None:
@@ -34,7 +31,9 @@ async def register(connection: Any) -> None:
 
 
 @asynccontextmanager
-async def claim(connection: Any, set: str, key: str, id: int) -> AsyncIterator[bool | None]:
+async def claim(connection: Any, set: str, key: str, id: Id) -> AsyncClaim:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does."""
     async with connection.transaction():
-        yield await connection.fetchval(CLAIM.format("$1", "$2", "$3"), set, key, id)
+        row = await connection.fetchrow(FIND_TYPE)
+        statement, sent = claim_sql(row, id, "$1 $2 $3")
+        yield await connection.fetchval(statement, set, key, sent)

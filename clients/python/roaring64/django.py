@@ -6,50 +6,43 @@ class Inbox(models.Model):
 Inbox.objects.filter(id=1).update(read=Add("read", 5))
 Inbox.objects.filter(read__contains=5)
 
-The lookups are ``contains`` (an id, or all ids of a set), ``contained_by`` (all ids are
-in another set), ``overlap`` (any id is) and ``cardinality``.  An operand of a function
-or lookup is the name of a field, an expression, an id, or a set of ids.
+The lookups are ``contains`` (an id, or all ids of a set), ``contained_by`` (all ids are in
+another set), ``overlap`` (any id is) and ``cardinality``, and ``in_set`` of an integer.  An
+operand is an expression, an id, or a set of ids; for a function, also the name of a field.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 from django.contrib.postgres import lookups
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import connections, models, transaction
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.query_utils import DeferredAttribute
 
-from roaring64._catalog import CLAIM
-from roaring64._values import Bitmap, bitmap, from_text, load, to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_EMPTY = Bitmap()
+from roaring64._catalog import Claim, Id, claim_with
+from roaring64._values import Bitmap, bitmap, load, to_text
 
 
-@contextmanager
-def claim(connection: Any, set: str, key: str, id: int) -> Iterator[bool | None]:
+def claim(connection: Any, set: str, key: str, id: Id) -> Claim:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
 
     The connection is ``django.db.connection``, or one of ``connections``.
     """
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-        cursor.execute(CLAIM.format("%s", "%s", "%s"), [set, key, id])
-        yield cursor.fetchone()[0]
+    block = transaction.atomic(using=connection.alias)
+    return claim_with(block, connection.cursor(), set, key, id)
 
 
 class Roaring64Field(models.Field):
     """A set of bigint.  An object has it as a Bitmap.
 
-    save() of an object that was read does not write the set but what has changed
-    since: it adds and removes ids, so that what others have added meanwhile stays.
-    update() and bulk_update() write what they are given.
+    What is assigned is what save() writes.  What was not assigned since it was read, or
+    written by a save() outside of a transaction, save() does not write into the row that
+    it is from, so that what others have added meanwhile stays.
 
     The field is not editable: a form would hold all ids, and write them back.
     """
@@ -71,16 +64,14 @@ class Roaring64Field(models.Field):
     def to_python(self, value: Any) -> Bitmap | None:
         """Return the set of ids, or of the text that value_to_string() gives."""
         try:
-            if value is None:
-                return None
-            return from_text(value) if isinstance(value, str) else bitmap(value)
+            return load(value) if value is None or isinstance(value, str) else bitmap(value)
         except (TypeError, ValueError) as error:
             raise ValidationError(str(error), code="invalid") from error
 
     def get_prep_value(self, value: Any) -> Any:
         """Send a set as text, whose type PostgreSQL takes from the column."""
         value = super().get_prep_value(value)
-        return value if value is None or hasattr(value, "resolve_expression") else to_text(value)
+        return value if value is None or _is_expression(value) else to_text(value)
 
     def value_to_string(self, obj: models.Model) -> str | None:
         """Return the text of the set for a fixture."""
@@ -88,79 +79,88 @@ class Roaring64Field(models.Field):
         return None if value is None else to_text(value)
 
     def contribute_to_class(self, cls: type[models.Model], name: str, **kwargs: Any) -> None:
-        """Add the field to a model, and the memory of what was read to its objects."""
+        """Add the field to a model, whose objects then note from which row its value is."""
         super().contribute_to_class(cls, name, **kwargs)
-        attribute, memory, refresh = self.attname, self._memory, cls.refresh_from_db
+        self._row = f"_{name}_row"
+        if cls._meta.abstract:
+            return
+        from_db, refresh, save = cls.from_db.__func__, cls.refresh_from_db, cls.save_base
+
+        @wraps(from_db)
+        def note_read(model: type[models.Model], *args: Any, **kwargs: Any) -> models.Model:
+            return self._note(from_db(model, *args, **kwargs))
 
         @wraps(refresh)
-        def refresh_from_db(instance: models.Model, *args: Any, **kwargs: Any) -> None:
-            before = instance.__dict__.get(attribute)
+        def note_refresh(instance: models.Model, *args: Any, **kwargs: Any) -> None:
+            instance.__dict__.setdefault(self._row)  # until the value is set
             refresh(instance, *args, **kwargs)
-            after = instance.__dict__.get(attribute)
-            if after is not before:
-                instance.__dict__[memory] = after
+            if self._row not in instance.__dict__:
+                self._note(instance)
 
-        cls.refresh_from_db = refresh_from_db
+        @wraps(save)
+        def note_save(
+            instance: models.Model, *args: Any, update_fields: Any = None, **kwargs: Any
+        ) -> None:
+            before = instance.__dict__.get(name)
+            save(instance, *args, update_fields=update_fields, **kwargs)
+            # Who receives the signal may assign.  Django 6 sets what an expression has given.
+            kept = instance.__dict__.get(name) is before or _is_expression(before)
+            # A transaction may be rolled back, so that a save() in it counts for nothing.
+            final = connections[instance._state.db].get_autocommit()
+            if kept and final and name in (update_fields or [name]):
+                self._note(instance)
+
+        cls.from_db = classmethod(note_read)
+        cls.refresh_from_db, cls.save_base = note_refresh, note_save
+
+    def _key_of(self, instance: models.Model) -> Any:
+        return getattr(instance, self.model._meta.pk.attname)
+
+    def _note(self, instance: models.Model) -> models.Model:
+        instance.__dict__[self._row] = instance._state.db, self._key_of(instance)
+        return instance
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001
-        """Return what save() writes."""
-        value = super().pre_save(model_instance, add)
-        state = model_instance.__dict__
-        if add:
-            state[self._memory] = value
-        if model_instance._state.adding or self._memory not in state:  # noqa: SLF001
+        """Return what save() writes: the value, or the column itself in the row it is from."""
+        value, column = super().pre_save(model_instance, add), self.column
+        row = model_instance.__dict__.get(self._row)
+        if add or not row or row[1] != self._key_of(model_instance) or _is_expression(value):
             return value
-        before = state[self._memory]
-        if value is before:
-            value = before = _EMPTY
-        if not isinstance(value, Bitmap):
-            return value
-        if not isinstance(before, Bitmap):
-            before = _EMPTY
-        return _Difference(self.column, value - before, before - value)
+        text = self.get_prep_value(value)
 
-    @property
-    def _memory(self) -> str:
-        return f"_{self.attname}_as_read"
+        def as_sql(_compiler: object, connection: Any) -> tuple[str, list[Any]]:
+            is_there = connection.alias == row[0]
+            return (connection.ops.quote_name(column), []) if is_there else ("%s", [text])
+
+        # It is no expression, as Django 6 would read its value after each save().
+        return SimpleNamespace(as_sql=as_sql)
 
     class descriptor_class(DeferredAttribute):  # noqa: D106, N801
-        # A set that the caller could change in place becomes one that cannot be
-        # changed.  While the object is made, it is what was read.
+        # A set that the caller could change in place becomes one that cannot be changed.
         def __set__(self, instance: models.Model, value: Any) -> None:
-            if value is not None and not hasattr(value, "resolve_expression"):
+            if value is not None and not _is_expression(value):
                 value = bitmap(value)
             instance.__dict__[self.field.attname] = value
-            if instance._state.adding:  # noqa: SLF001
-                instance.__dict__[self.field._memory] = value  # noqa: SLF001
+            instance.__dict__.pop(self.field._row, None)
+
+        def fetch_many(self, instances: list[models.Model]) -> None:
+            """Read the value of several objects: FETCH_PEERS of Django 6.1."""
+            unread = [i for i in instances if self.field.attname not in i.__dict__]
+            super().fetch_many(unread)
+            for instance in unread:
+                self.field._note(instance)
 
 
-class _Difference:
-    """The column with some ids added and others removed, as the value of an UPDATE.
-
-    It is no expression, as Django 6 would read its value after each save().
-    """
-
-    def __init__(self, column: str, added: Bitmap, removed: Bitmap) -> None:
-        self._column, self._added, self._removed = column, added, removed
-
-    def as_sql(self, _compiler: object, connection: Any) -> tuple[str, list[str]]:
-        sql = connection.ops.quote_name(self._column)
-        params = []
-        if self._added:
-            sql = f"coalesce({sql}, '{{}}') | %s::roaring64"
-            params.append(to_text(self._added))
-        if self._removed:
-            sql = f"({sql}) - %s::roaring64"
-            params.append(to_text(self._removed))
-        return sql, params
+def _is_expression(value: object) -> bool:
+    return hasattr(value, "resolve_expression") or hasattr(value, "as_sql")
 
 
 def _operand(value: Any) -> Any:
     """Return an operand with its type, as PostgreSQL would take an untyped one for a set."""
-    if hasattr(value, "resolve_expression") or hasattr(value, "as_sql"):
+    if _is_expression(value):
         return value
     if isinstance(value, Integral):
-        bitmap([cast("int", value)])  # is it an id?
+        bitmap([value])  # type: ignore[list-item] # is it an id?
         return Cast(models.Value(value), models.BigIntegerField())
     return Cast(models.Value(bitmap(value), Roaring64Field()), Roaring64Field())
 
@@ -235,3 +235,11 @@ class _Lookup(models.Lookup):
 
 for _base in (lookups.DataContains, lookups.ContainedBy, lookups.Overlap):
     Roaring64Field.register_lookup(type(_base.__name__, (_Lookup, _base), {}))
+
+
+@models.ForeignKey.register_lookup
+@models.IntegerField.register_lookup
+class InSet(_Lookup, lookups.ContainedBy):
+    """Whether the id is in a set: filter(user_id__in_set=...), an index scan of the field."""
+
+    lookup_name = "in_set"

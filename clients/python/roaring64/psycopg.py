@@ -9,7 +9,7 @@ With a pool: ``ConnectionPool(configure=register)``, or
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from psycopg.adapt import Dumper, Loader
@@ -18,17 +18,11 @@ from psycopg.rows import tuple_row
 from psycopg.types import TypeInfo
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import CLAIM, FIND_TYPE, found_type
-from roaring64._values import Bitmap, Ids, bitmap, from_bytes, from_text, to_text
+from roaring64._catalog import FIND_TYPE, AsyncClaim, Claim, Id, claim_sql, claim_with, found_type
+from roaring64._values import bitmap, from_bytes, from_text, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from psycopg import AsyncConnection, Connection
-    from psycopg.abc import Buffer
-
-
-_CLAIM = CLAIM.format("%s", "%s", "%s")
 
 
 def register(connection: Connection[Any]) -> None:
@@ -50,60 +44,36 @@ async def register_async(connection: AsyncConnection[Any]) -> None:
     _adapt(connection, *found_type(row))
 
 
-@contextmanager
-def claim(connection: Connection[Any], set: str, key: str, id: int) -> Iterator[bool | None]:
+def claim(connection: Connection[Any], set: str, key: str, id: Id) -> Claim:
     """Claim an id of a dedup set; what the block does commits or rolls back with it.
 
-    Gives True if the id is new, False if it is a duplicate, and None if it is too
-    old to tell.
+    Gives True if the id is new, and False if it is a duplicate or too old to tell.  The
+    id is an int, a UUID or a str, as the set was made.
     """
-    with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        (new,) = cursor.execute(_CLAIM, [set, key, id]).fetchone() or (None,)
-        yield new
+    cursor = connection.cursor(row_factory=tuple_row)
+    return claim_with(connection.transaction(), cursor, set, key, id)
 
 
 @asynccontextmanager
-async def claim_async(
-    connection: AsyncConnection[Any], set: str, key: str, id: int
-) -> AsyncIterator[bool | None]:
+async def claim_async(connection: AsyncConnection[Any], set: str, key: str, id: Id) -> AsyncClaim:
     """Do the same as claim() for an asynchronous connection."""
     async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
-        (new,) = await (await cursor.execute(_CLAIM, [set, key, id])).fetchone() or (None,)
-        yield new
-
-
-class _TextDumper(Dumper):
-    def dump(self, obj: Ids) -> Buffer:
-        return to_text(obj).encode()
-
-
-class _BinaryDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: Ids) -> Buffer:
-        return bitmap(obj).serialize()
-
-
-class _TextLoader(Loader):
-    def load(self, data: Buffer) -> Bitmap:
-        return from_text(bytes(data).decode())
-
-
-class _BinaryLoader(Loader):
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> Bitmap:
-        return from_bytes(data)
+        statement, sent = claim_sql(await (await cursor.execute(FIND_TYPE)).fetchone(), id)
+        yield (await (await cursor.execute(statement, [set, key, sent])).fetchall())[0][0]
 
 
 def _adapt(
-    connection: Connection[Any] | AsyncConnection[Any], oid: int, array: int, _: str, qualified: str
+    connection: Connection[Any] | AsyncConnection[Any], oid: int, array: int, _: str, schema: str
 ) -> None:
-    TypeInfo("roaring64", oid, array, regtype=qualified).register(connection)
-    for loader in (_TextLoader, _BinaryLoader):
-        connection.adapters.register_loader(oid, loader)
+    TypeInfo("roaring64", oid, array, regtype=f"{schema}.roaring64").register(connection)
     # The last is the one that %s takes, and that COPY finds by the type's OID.
-    for base in (_TextDumper, _BinaryDumper):
-        dumper = type(base.__name__, (base,), {"oid": oid})
+    for format, load, dump in (
+        (Format.TEXT, lambda d: from_text(bytes(d).decode()), lambda v: to_text(v).encode()),
+        (Format.BINARY, from_bytes, lambda v: bitmap(v).serialize()),
+    ):
+        methods = {"format": format, "oid": oid}
+        loader = type("Roaring64Loader", (Loader,), {**methods, "load": staticmethod(load)})
+        dumper = type("Roaring64Dumper", (Dumper,), {**methods, "dump": staticmethod(dump)})
+        connection.adapters.register_loader(oid, loader)
         for kind in (range, frozenset, set, FrozenBitMap64, BitMap64):
             connection.adapters.register_dumper(kind, dumper)

@@ -6,17 +6,11 @@ roaring64.psycopg2.register(connection)
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 from psycopg2 import extensions
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import CLAIM, FIND_TYPE, found_type
+from roaring64._catalog import FIND_TYPE, Claim, Id, claim_with, found_type
 from roaring64._values import load, to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def register(connection: extensions.connection) -> None:
@@ -41,12 +35,10 @@ def register(connection: extensions.connection) -> None:
         extensions.register_adapter(kind, lambda value: extensions.QuotedString(to_text(value)))
 
 
-@contextmanager
-def claim(connection: extensions.connection, set: str, key: str, id: int) -> Iterator[bool | None]:
+def claim(connection: extensions.connection, set: str, key: str, id: Id) -> Claim:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
 
     The block is that of ``with connection``: it ends the transaction.
     """
-    with connection, connection.cursor(cursor_factory=extensions.cursor) as cursor:
-        cursor.execute(CLAIM.format("%s", "%s", "%s"), [set, key, id])
-        yield cursor.fetchone()[0]
+    cursor = connection.cursor(cursor_factory=extensions.cursor)
+    return claim_with(connection, cursor, set, key, id)

@@ -5,10 +5,8 @@
 
     session.execute(update(Inbox).where(Inbox.id == 1).values(read=Inbox.read.add(5)))
 
-A set that was read cannot be changed in place.  A set that is assigned to an
-object whose set was read is sent as the difference between the two, so that
-what others have added meanwhile stays.  The object's set is unknown then, and
-read again when it is used; with asyncio, refresh() the object before.
+A set is immutable: assign another one, which is written as it is, or have the statement
+add and remove ids, as above, so that what others have added meanwhile stays.
 """
 
 from __future__ import annotations
@@ -16,26 +14,36 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Callable, Union
-from typing import cast as cast_type
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 from sqlalchemy.dialects.postgresql.base import ischema_names
-from sqlalchemy.orm import Mapper
 from sqlalchemy.types import UserDefinedType
 
-from roaring64._catalog import CLAIM
+from roaring64._catalog import FIND_TYPE, AsyncClaim, Id, claim_sql
 from roaring64._values import Bitmap, Ids, bitmap, load, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
-    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
-    from sqlalchemy.orm import Session
+    from sqlalchemy.ext import asyncio
+
+    Connection = Union[sa.Connection, orm.Session]
+    AsyncConnection = Union[asyncio.AsyncConnection, asyncio.AsyncSession]
 
 Operand = Union[int, Ids, sa.ColumnElement[Any]]
 Set = sa.ColumnElement[Bitmap]
 
-_CLAIM = sa.text(CLAIM.format(":set", ":key", ":id"))
+
+def _operator(sign: str, result: Any = None) -> Callable[..., Any]:
+    def operator(self: Any, other: Operand, **_kwargs: Any) -> Any:
+        return self.expr.op(sign, return_type=result or Roaring64())(_operand(other))
+
+    return operator
+
+
+def _function(name: str, result: Any = None) -> Callable[[Any], Any]:
+    return lambda self: sa.Function(name, self.expr, type_=result or Roaring64())
 
 
 class Roaring64(UserDefinedType[Bitmap]):
@@ -48,50 +56,25 @@ class Roaring64(UserDefinedType[Bitmap]):
     cache_ok = True
 
     class Comparator(UserDefinedType.Comparator[Bitmap]):
-        """The operators and functions of a column or an expression."""
+        """The operators and functions of a column or an expression.
 
-        def contains(self, other: Operand, **_kwargs: Any) -> sa.ColumnElement[bool]:
-            """Whether the set has an id, or all ids of a set."""
-            return self._test("@>", other)
+        ``contains`` is true if the set has an id, or all ids of a set, ``contained_by`` if all ids
+        are in another set, ``overlaps`` if any id is.  ``cardinality()`` is how many ids there
+        are, ``or_agg()`` and ``and_agg()`` are the union and intersection of all rows.
+        """
 
-        def contained_by(self, other: Operand) -> sa.ColumnElement[bool]:
-            """Whether all ids are in another set."""
-            return self._test("<@", other)
-
-        def overlaps(self, other: Operand) -> sa.ColumnElement[bool]:
-            """Whether the set has any id of another one."""
-            return self._test("&&", other)
-
-        def __or__(self, other: Operand) -> Set:  # type: ignore[override,unused-ignore]
-            """Return the union with an id or a set."""
-            return _set(self.expr, "|", other)
-
-        def __and__(self, other: Operand) -> Set:  # type: ignore[override,unused-ignore]
-            """Return what is in both."""
-            return _set(self.expr, "&", other)
-
-        def __sub__(self, other: Operand) -> Set:
-            """Return the set without an id or a set."""
-            return _set(self.expr, "-", other)
+        contains = _operator("@>", sa.Boolean())
+        contained_by = _operator("<@", sa.Boolean())
+        overlaps = _operator("&&", sa.Boolean())
+        __or__, __and__, __sub__ = _operator("|"), _operator("&"), _operator("-")
 
         def add(self, other: Operand) -> Set:
             """Return the set with an id, or with all ids of a set; NULL counts as empty."""
-            return _set(sa.func.coalesce(self.expr, _operand(())), "|", other)
+            present: Set = sa.func.coalesce(self.expr, _operand(()), type_=Roaring64)
+            return present | other  # type: ignore[return-value]
 
-        def cardinality(self) -> sa.ColumnElement[int]:
-            """Return how many ids the set has."""
-            return sa.func.roaring64_cardinality(self.expr, type_=sa.BigInteger)
-
-        def or_agg(self) -> Set:
-            """Return the union of the sets of all rows."""
-            return sa.func.roaring64_or_agg(self.expr, type_=Roaring64)
-
-        def and_agg(self) -> Set:
-            """Return the intersection of the sets of all rows."""
-            return sa.func.roaring64_and_agg(self.expr, type_=Roaring64)
-
-        def _test(self, operator: str, other: Operand) -> sa.ColumnElement[bool]:
-            return self.expr.bool_op(operator)(_operand(other))
+        cardinality = _function("roaring64_cardinality", sa.BigInteger())
+        or_agg, and_agg = _function("roaring64_or_agg"), _function("roaring64_and_agg")
 
     comparator_factory = Comparator
 
@@ -127,28 +110,27 @@ def agg(ids: Any) -> Set:
 
 
 @contextmanager
-def claim(
-    connection: sa.Connection | Session, set: str, key: str, id: int
-) -> Iterator[bool | None]:
+def claim(connection: Connection, set: str, key: str, id: Id) -> Iterator[bool]:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
 
     The block is a savepoint, within the transaction that the caller commits.
     """
     with connection.begin_nested():
-        yield connection.scalar(_CLAIM, {"set": set, "key": key, "id": id})
+        yield _claim(connection, set, key, id)
 
 
 @asynccontextmanager
-async def claim_async(
-    connection: AsyncConnection | AsyncSession, set: str, key: str, id: int
-) -> AsyncIterator[bool | None]:
+async def claim_async(connection: AsyncConnection, set: str, key: str, id: Id) -> AsyncClaim:
     """Do the same as claim() for an asynchronous connection or session."""
     async with connection.begin_nested():
-        yield await connection.scalar(_CLAIM, {"set": set, "key": key, "id": id})
+        yield await connection.run_sync(_claim, set, key, id)
 
 
-def _set(left: sa.ColumnElement[Any], operator: str, right: Operand) -> Set:
-    return left.op(operator, return_type=Roaring64())(_operand(right))
+def _claim(connection: Connection, set: str, key: str, id: Id) -> bool:
+    row = connection.execute(sa.text(FIND_TYPE)).first()
+    statement, sent = claim_sql(row, id, ":set :key :id")
+    found = connection.execute(sa.text(statement), {"set": set, "key": key, "id": sent})
+    return bool(found.scalar_one())
 
 
 def _is_expression(value: object) -> bool:
@@ -160,33 +142,24 @@ def _operand(value: Any) -> Any:
     if _is_expression(value) or isinstance(value, sa.Select):
         return value
     if isinstance(value, Integral):
-        bitmap([cast_type("int", value)])  # is it an id?
+        bitmap([value])  # type: ignore[list-item] # is it an id?
         return sa.cast(sa.literal(value, sa.BigInteger), sa.BigInteger)
     return sa.literal(bitmap(value), Roaring64())
 
 
-# A set that is assigned to an object, which the caller could change afterwards
-# without the session's noticing, becomes one that cannot be changed.
-def _freeze(_target: object, value: Any, _old: object, _initiator: object) -> Any:
-    return value if value is None or _is_expression(value) else bitmap(value)
+# A set that the caller could change in place, without the session's noticing, becomes a Bitmap:
+# one that is assigned, and one of an UPDATE, which the session puts into its objects.
+@sa.event.listens_for(orm.Mapper, "mapper_configured")
+def _freeze(mapper: orm.Mapper[Any], class_: type[Any]) -> None:
+    def assigned(_target: object, value: Any, *_args: object) -> Any:
+        return value if value is None or _is_expression(value) else bitmap(value)
 
+    def refreshed(target: object, *_args: object) -> None:
+        values = sa.inspect(target).dict
+        values.update({key: assigned(target, values[key]) for key in keys if key in values})
 
-# Instead of a set that was made of what the object had, send how they differ.
-def _send_difference(mapper: Mapper[Any], _connection: sa.Connection, target: object) -> None:
-    for key in _keys(mapper):
-        history = sa.inspect(target).attrs[key].history
-        if history.deleted and history.added and isinstance(history.added[0], Bitmap):
-            old, new = history.deleted[0] or Bitmap(), history.added[0]
-            setattr(target, key, getattr(mapper.class_, key).add(new - old) - (old - new))
-
-
-def _keys(mapper: Mapper[Any]) -> list[str]:
-    return [p.key for p in mapper.column_attrs if isinstance(p.columns[0].type, Roaring64)]
-
-
-@sa.event.listens_for(Mapper, "mapper_configured")
-def _track(mapper: Mapper[Any], class_: type[Any]) -> None:
-    for key in _keys(mapper):
-        sa.event.listen(getattr(class_, key), "set", _freeze, retval=True)
-    if _keys(mapper):
-        sa.event.listen(mapper, "before_update", _send_difference)
+    keys = [p.key for p in mapper.column_attrs if isinstance(p.columns[0].type, Roaring64)]
+    for key in keys:
+        sa.event.listen(getattr(class_, key), "set", assigned, retval=True)
+    if keys:
+        sa.event.listen(class_, "refresh", refreshed)

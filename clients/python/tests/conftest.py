@@ -66,6 +66,13 @@ def connection(database):
         yield connection
 
 
+@pytest.fixture(scope="module")
+def connection_for_module(database):
+    """The same for what a module's tests share."""
+    with psycopg.connect(autocommit=True) as connection:
+        yield connection
+
+
 @pytest.fixture(scope="session")
 def run():
     """Runs a coroutine; connections of one test share the loop."""

@@ -1,13 +1,14 @@
 """claim() of each driver and ORM: one winner, and what the block does goes with it."""
 
 import threading
+import uuid
 
 import asyncpg
 import psycopg
 import psycopg2
 import pytest
 import sqlalchemy
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
 import roaring64.asyncpg
 import roaring64.psycopg
@@ -97,21 +98,103 @@ def test_within_a_transaction_of_psycopg2(database, processed, remembered):
     connection.close()
 
 
-@pytest.mark.parametrize("wrong", [1.5, "x", 2**63, None], ids=repr)
-def test_bad_input(database, processed, remembered, wrong):
+@pytest.fixture(params=["psycopg", "psycopg2", "sqlalchemy", "psycopg-async", "asyncpg", "sqlalchemy-async"])
+def claim_one(request, database, run):
+    """Claims an id by each way, in a transaction of its own."""
+
+    def with_psycopg(*args):
+        with psycopg.connect() as connection, roaring64.psycopg.claim(connection, *args) as new:
+            return new
+
+    def with_psycopg2(*args):
+        connection = psycopg2.connect("")
+        try:
+            with roaring64.psycopg2.claim(connection, *args) as new:
+                return new
+        finally:
+            connection.close()
+
+    def with_sqlalchemy(*args):
+        engine = sqlalchemy.create_engine("postgresql+psycopg://")
+        try:
+            with engine.begin() as connection, roaring64.sqlalchemy.claim(connection, *args) as new:
+                return new
+        finally:
+            engine.dispose()
+
+    async def with_psycopg_async(*args):
+        async with await psycopg.AsyncConnection.connect() as connection:
+            async with roaring64.psycopg.claim_async(connection, *args) as new:
+                return new
+
+    async def with_asyncpg(*args):
+        connection = await asyncpg.connect()
+        try:
+            async with roaring64.asyncpg.claim(connection, *args) as new:
+                return new
+        finally:
+            await connection.close()
+
+    async def with_sqlalchemy_async(*args):
+        engine = create_async_engine("postgresql+asyncpg://")
+        try:
+            async with AsyncSession(engine) as session, session.begin():
+                async with roaring64.sqlalchemy.claim_async(session, *args) as new:
+                    return new
+        finally:
+            await engine.dispose()
+
+    claim = locals()["with_" + request.param.replace("-", "_")]
+    return lambda *args: run(claim(*args)) if "async" in request.param else claim(*args)
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, 2**63, None, [1]], ids=repr)
+def test_bad_input(claim_one, processed, remembered, wrong):
     """No id is rounded or cut, and NULL is none."""
-    connections = [psycopg.connect(), psycopg2.connect("")]
-    for module, connection in zip((roaring64.psycopg, roaring64.psycopg2), connections):
-        with pytest.raises((psycopg.Error, psycopg2.Error)):
-            with module.claim(connection, processed, "k", wrong):
-                pass
-        connection.close()
-    engine = sqlalchemy.create_engine("postgresql+psycopg://")
-    with engine.connect() as connection, pytest.raises(sqlalchemy.exc.DBAPIError):
-        with roaring64.sqlalchemy.claim(connection, processed, "k", wrong):
-            pass
-    engine.dispose()
+    with pytest.raises(Exception, match=r"is no id to claim|out of (int64 )?range"):
+        claim_one(processed, "k", wrong)
     assert remembered() == []
+
+
+def test_text_is_not_taken_for_a_number(claim_one, processed, remembered):
+    """A str is of type text, whatever it looks like."""
+    with pytest.raises(Exception, match="bigint|text"):
+        claim_one(processed, "k", "7")
+    assert remembered() == []
+
+
+@pytest.mark.parametrize(
+    ("id_type", "ids"),
+    [("uuid", [uuid.UUID(int=1), uuid.UUID(int=2**127 + 5)]), ("text", ["a", "7", "'\\%s:x"])],
+    ids=["uuid", "text"],
+)
+def test_other_ids(claim_one, connection, id_type, ids):
+    try:
+        connection.execute(f"SELECT roaring64_dedup_claim(NULL, NULL, NULL::{id_type})")
+    except psycopg.errors.UndefinedFunction:
+        pytest.skip(f"this server's roaring64_dedup_claim() takes no {id_type}")
+    name = f"d_{uuid.uuid4().hex[:8]}"
+    connection.execute("SELECT roaring64_dedup_create(%s, id_type => %s)", [name, id_type])
+    for expected in (True, False):
+        assert [claim_one(name, "k", id) for id in ids] == [expected] * len(ids)
+    connection.execute("SELECT roaring64_dedup_drop(%s::regclass)", [name])
+
+
+def test_calls_are_qualified(claim_one, connection, processed, remembered, database):
+    """A function of the same name before it on the path is not called, nor need there be a path."""
+    connection.execute("CREATE SCHEMA trap")
+    connection.execute(
+        "CREATE FUNCTION trap.roaring64_dedup_claim(regclass, text, bigint) RETURNS bool "
+        "LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"
+    )
+    try:
+        for path in ('trap, public, "my types"', "public"):
+            connection.execute(f"ALTER DATABASE {database} SET search_path = {path}")
+            assert claim_one(processed, "k", len(path)) is True
+    finally:
+        connection.execute(f'ALTER DATABASE {database} SET search_path = public, "my types"')
+        connection.execute("DROP SCHEMA trap CASCADE")
+    assert len(remembered()) == 2
 
 
 def test_sqlalchemy(database, processed, remembered):

@@ -14,6 +14,7 @@ import roaring64
 import roaring64.asyncpg
 import roaring64.psycopg
 import roaring64.psycopg2
+from roaring64 import _values
 from drivers import DRIVERS
 
 ENDS = [-(2**63), -1, 0, 1, 2**63 - 1]
@@ -115,6 +116,20 @@ def test_arrays_of_sets(driver):
     assert number == 4
     ((read,),) = driver.run("SELECT ARRAY['{{1,2}}', NULL, '{{-1}}']::roaring64[]")
     assert read == [roaring64.bitmap([1, 2]), None, roaring64.bitmap([-1])]
+
+
+def test_arrays_of_sets_unregistered(unregistered):
+    """What the driver makes of a type that it does not know is no set, nor is a part of it."""
+    ((array, empty),) = unregistered.run("SELECT ARRAY['{{1,2}}', '{{-1}}']::roaring64[], '{{}}'::roaring64[]")
+    if type(unregistered).__name__ == "Asyncpg":
+        assert [_values.load(text) for text in array] == [roaring64.bitmap([1, 2]), roaring64.bitmap([-1])]
+    elif isinstance(array, bytes):
+        for value in (array, empty):
+            with pytest.raises(ValueError, match="not the bytes of a roaring64"):
+                _values.load(value)
+    else:
+        with pytest.raises(ValueError, match="for an array of sets, register the connection"):
+            [_values.load(character) for character in array]
 
 
 def test_mutable_bitmap_is_sent_as_it_is(driver):

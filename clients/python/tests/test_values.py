@@ -20,8 +20,10 @@ IDS = st.integers(-(2**63), 2**63 - 1)
 
 def test_ends_of_bigint():
     made = roaring64.bitmap(ENDS)
-    assert list(made) == [0, 1, 2**63 - 1, 2**63, 2**64 - 1]
-    assert roaring64.ids(made) == ENDS
+    assert roaring64.ids(made) == list(made) == [made[i] for i in range(5)] == ENDS
+    assert [made[i] for i in range(-5, 0)] == list(made[:]) == ENDS
+    assert (made.min(), made.max()) == (min(made), max(made)) == (ENDS[0], ENDS[-1])
+    assert list(made.to_array()) == [0, 1, 2**63 - 1, 2**63, 2**64 - 1]
     assert roaring64.to_numpy(made).tolist() == ENDS
 
 
@@ -34,6 +36,59 @@ def test_there_and_back(values):
     assert _values.from_text(_values.to_text(made)) == made
     assert roaring64.bitmap(made.serialize()) == made
     assert made == roaring64.bitmap(BitMap64(value % 2**64 for value in values))
+    assert list(made) == [made[i] for i in range(len(made))] == sorted(values)
+    assert list(made[1:-1]) == sorted(values)[1:-1]
+
+
+@given(st.sets(IDS), st.sets(IDS), IDS)
+def test_like_a_set_of_ints(left, right, id):
+    """Membership and operators, of ids of both signs."""
+    made = roaring64.bitmap(left)
+    for other in (right, roaring64.bitmap(right), BitMap64(value % 2**64 for value in right)):
+        for operator in ("__or__", "__and__", "__sub__", "__xor__"):
+            result = getattr(made, operator)(other)
+            assert type(result) is roaring64.Bitmap
+            assert set(result) == getattr(left, operator)(right)
+    for value in {*left, *right, id, -id}:
+        assert (value in made) == (value in left)
+
+
+def test_what_is_in_no_set():
+    made = roaring64.bitmap(ENDS)
+    for value in (2**63, -(2**63) - 1, 2**64 - 1, 2**64, 2**70, 1.0, "1", None, -2, 2):
+        assert value not in made
+    for index in (5, -6):
+        with pytest.raises(IndexError):
+            made[index]
+    for method in (roaring64.bitmap([]).min, roaring64.bitmap([]).max):
+        with pytest.raises(IndexError):
+            method()
+
+
+@pytest.mark.parametrize("method", ["add", "update", "remove", "discard", "pop", "clear", "__ior__"])
+def test_what_changes_a_bitmap_names_the_way(method):
+    made = kept = roaring64.bitmap([-1, 1])
+    with pytest.raises(AttributeError, match=rf"{method}.*read \| \{{7\}}.*SET read = read \| 7.*Add\("):
+        getattr(made, method)
+    made |= {7}
+    assert (list(kept), list(made)) == ([-1, 1], [-1, 1, 7])
+    with pytest.raises(AttributeError, match=r"has no 'sum'$"):
+        made.sum
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "}", "1", "{1", "1}", "{1,}", "{,1}", "{a}", "{1.5}", "{true}", '{"{1}"}', "{{1}}",
+             f"{{{2**63}}}", r"\x", r"\xzz", r"\x00", r"\x01" + "00" * 8, "[1]"]
+)  # fmt: skip
+def test_text_that_is_no_set(text):
+    for read in (_values.from_text, _values.load):
+        with pytest.raises(ValueError, match="is no set.*array of sets, register"):
+            read(text)
+
+
+def test_text_of_sets():
+    for text, expected in (("{}", []), ("{-1}", [-1]), ("{1,-9223372036854775808}", [-(2**63), 1])):
+        assert list(_values.from_text(text)) == list(_values.load(text)) == expected
 
 
 EDGES = [-(2**63), -(2**63) + 1, -65537, -2, -1, 0, 1, 2, 65536, 2**63 - 2, 2**63 - 1, 2**63]
