@@ -12,7 +12,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from pyroaring import BitMap64, FrozenBitMap64
 
@@ -30,21 +30,14 @@ MAX_ID = 2**63 - 1
 _MODULUS = 2**64
 
 
-def _operator(name: str) -> Callable[[Bitmap, Ids], Bitmap]:
-    method = getattr(FrozenBitMap64, name)
-    return lambda self, other: method(self, bitmap(other))
-
-
 class Bitmap(FrozenBitMap64):
     """A FrozenBitMap64 of signed ids: to Python it is an immutable set of them, in ascending order.
 
-    That goes for ``in``, iteration, indexes, ``min()``, ``max()`` and the text.  The operators
+    That goes for ``in``, iteration, indexes, ``min()``, ``max()``, the text, and operators, which
     take any set of ids.  The other methods are those of pyroaring, with unsigned elements.
     """
 
     __slots__ = ()
-
-    __or__, __and__, __sub__, __xor__ = map(_operator, ("__or__", "__and__", "__sub__", "__xor__"))
 
     def __contains__(self, id: object) -> bool:
         is_id = isinstance(id, Integral) and MIN_ID <= int(id) <= MAX_ID
@@ -81,6 +74,21 @@ class Bitmap(FrozenBitMap64):
         if len(self) <= 20:  # noqa: PLR2004
             return f"bitmap({ids(self)})"
         return f"<bitmap of {len(self)} ids from {self[0]} to {self[-1]}>"
+
+
+def _operator(name: str, kinds: Any) -> None:
+    method = getattr(FrozenBitMap64, name)
+
+    def operator(self: Bitmap, other: Any) -> Any:
+        return method(self, bitmap(other) if isinstance(other, kinds) else other)
+
+    setattr(Bitmap, name, operator)
+
+
+for _name in ("or", "ror", "and", "rand", "sub", "rsub", "xor", "rxor"):
+    _operator(f"__{_name}__", Iterable)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _operator(f"__{_name}__", set)  # a frozenset would have to have the same hash
 
 
 def bitmap(values: Ids | Bytes) -> Bitmap:

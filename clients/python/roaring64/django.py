@@ -73,10 +73,9 @@ class Roaring64Field(models.Field):
         value = super().get_prep_value(value)
         return value if value is None or _is_expression(value) else to_text(value)
 
-    def value_to_string(self, obj: models.Model) -> str | None:
+    def value_to_string(self, obj: models.Model) -> Any:
         """Return the text of the set for a fixture."""
-        value = self.value_from_object(obj)
-        return None if value is None else to_text(value)
+        return self.get_prep_value(self.value_from_object(obj))
 
     def contribute_to_class(self, cls: type[models.Model], name: str, **kwargs: Any) -> None:
         """Add the field to a model, whose objects then note from which row its value is."""
@@ -98,9 +97,7 @@ class Roaring64Field(models.Field):
                 self._note(instance)
 
         @wraps(save)
-        def note_save(
-            instance: models.Model, *args: Any, update_fields: Any = None, **kwargs: Any
-        ) -> None:
+        def note_save(instance: Any, *args: Any, update_fields: Any = None, **kwargs: Any) -> None:
             before = instance.__dict__.get(name)
             save(instance, *args, update_fields=update_fields, **kwargs)
             # Who receives the signal may assign.  Django 6 sets what an expression has given.
@@ -113,24 +110,23 @@ class Roaring64Field(models.Field):
         cls.from_db = classmethod(note_read)
         cls.refresh_from_db, cls.save_base = note_refresh, note_save
 
-    def _key_of(self, instance: models.Model) -> Any:
-        return getattr(instance, self.model._meta.pk.attname)
-
     def _note(self, instance: models.Model) -> models.Model:
-        instance.__dict__[self._row] = instance._state.db, self._key_of(instance)
+        key = getattr(instance, self.model._meta.pk.attname)
+        instance.__dict__[self._row] = instance._state.db, key
         return instance
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001
         """Return what save() writes: the value, or the column itself in the row it is from."""
-        value, column = super().pre_save(model_instance, add), self.column
+        value = super().pre_save(model_instance, add)
         row = model_instance.__dict__.get(self._row)
-        if add or not row or row[1] != self._key_of(model_instance) or _is_expression(value):
+        key = getattr(model_instance, self.model._meta.pk.attname)
+        if add or not row or row[1] != key or _is_expression(value):
             return value
-        text = self.get_prep_value(value)
 
         def as_sql(_compiler: object, connection: Any) -> tuple[str, list[Any]]:
-            is_there = connection.alias == row[0]
-            return (connection.ops.quote_name(column), []) if is_there else ("%s", [text])
+            if connection.alias == row[0]:
+                return connection.ops.quote_name(self.column), []
+            return "%s", [self.get_prep_value(value)]
 
         # It is no expression, as Django 6 would read its value after each save().
         return SimpleNamespace(as_sql=as_sql)

@@ -3,8 +3,7 @@
     with psycopg.connect() as connection:
         roaring64.psycopg.register(connection)
 
-With a pool: ``ConnectionPool(configure=register)``, or
-``AsyncConnectionPool(configure=register_async)``.
+With a pool: ``ConnectionPool(configure=register)``; an ``AsyncConnectionPool``: ``register_async``.
 """
 
 from __future__ import annotations

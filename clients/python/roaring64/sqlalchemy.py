@@ -94,9 +94,7 @@ class Roaring64(UserDefinedType[Bitmap]):
         """Write a set into a statement that is compiled with literal_binds."""
         return lambda value: f"'{to_text(value)}'"
 
-    def result_processor(
-        self, dialect: sa.Dialect, coltype: object
-    ) -> Callable[[Any], Bitmap | None]:
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any]:
         """Read a set in whatever form the driver gives it."""
         return load
 
@@ -129,8 +127,7 @@ async def claim_async(connection: AsyncConnection, set: str, key: str, id: Id) -
 def _claim(connection: Connection, set: str, key: str, id: Id) -> bool:
     row = connection.execute(sa.text(FIND_TYPE)).first()
     statement, sent = claim_sql(row, id, ":set :key :id")
-    found = connection.execute(sa.text(statement), {"set": set, "key": key, "id": sent})
-    return bool(found.scalar_one())
+    return bool(connection.scalar(sa.text(statement), {"set": set, "key": key, "id": sent}))
 
 
 def _is_expression(value: object) -> bool:

@@ -3,6 +3,7 @@
 import array
 import copy
 import enum
+import operator
 import pickle
 
 import numpy as np
@@ -45,10 +46,13 @@ def test_like_a_set_of_ints(left, right, id):
     """Membership and operators, of ids of both signs."""
     made = roaring64.bitmap(left)
     for other in (right, roaring64.bitmap(right), BitMap64(value % 2**64 for value in right)):
-        for operator in ("__or__", "__and__", "__sub__", "__xor__"):
-            result = getattr(made, operator)(other)
-            assert type(result) is roaring64.Bitmap
-            assert set(result) == getattr(left, operator)(right)
+        for operation in (operator.or_, operator.and_, operator.sub, operator.xor):
+            assert type(operation(made, other)) is roaring64.Bitmap
+            assert operation(made, other) == operation(left, right)
+            assert set(operation(other, made)) == operation(right, left) or type(other) is BitMap64
+        for comparison in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+            assert comparison(made, other) == comparison(left, right)
+            assert comparison(other, made) == comparison(right, left)
     for value in {*left, *right, id, -id}:
         assert (value in made) == (value in left)
 
