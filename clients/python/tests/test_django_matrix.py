@@ -16,8 +16,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import DEFAULT_DB_ALIAS as HERE
 from django.db import connections, models, transaction
+from django.test.utils import CaptureQueriesContext
 
-import roaring64
 from roaring64.django import Roaring64Field
 from test_django import WAY
 
@@ -342,3 +342,19 @@ def test_matrix(tables):
             differences.append(f"{kind}: {start}, {', '.join(steps)}\n  is        {is_}\n  should be {should_be}")
     print(f"{cells} cells of seed {SEED}, {len(differences)} differences")
     assert not differences, "\n".join([f"{len(differences)} of {cells}", *differences[:5]])
+
+
+def test_noting_the_row_asks_for_nothing(tables):
+    """Whatever of an object is read at first, one query reads all."""
+    for kind in ("row", "child", "proxy"):
+        model = SETS[kind]
+        model.objects.all().delete()
+        for number in range(20):
+            model.objects.create(name=str(number), read={number})
+        for queryset in (model.objects.all(), model.objects.only("name"), model.objects.defer("name", "read")):
+            with CaptureQueriesContext(connections[HERE]) as queries:
+                assert len(list(queryset)) == 20
+            assert len(queries) == 1
+    with CaptureQueriesContext(connections[HERE]) as queries:
+        assert len(list(SETS["child"].objects.only("more"))) >= 20
+    assert len(queries) == 1
