@@ -156,10 +156,10 @@ def test_bad_input(claim_one, processed, remembered, wrong):
     assert remembered() == []
 
 
-def test_text_is_not_taken_for_a_number(claim_one, processed, remembered):
-    """A str is of type text, whatever it looks like."""
+def test_text_that_is_no_number(claim_one, processed, remembered):
+    """A str is sent as text, of which the server makes what the set's ids are."""
     with pytest.raises(Exception, match="bigint|text"):
-        claim_one(processed, "k", "7")
+        claim_one(processed, "k", "x7")
     assert remembered() == []
 
 
@@ -173,6 +173,8 @@ def test_other_ids(claim_one, connection, id_type, ids):
         connection.execute(f"SELECT roaring64_dedup_claim(NULL, NULL, NULL::{id_type})")
     except psycopg.errors.UndefinedFunction:
         pytest.skip(f"this server's roaring64_dedup_claim() takes no {id_type}")
+    except psycopg.Error:
+        pass  # it has the function, to which NULL is no set
     name = f"d_{uuid.uuid4().hex[:8]}"
     connection.execute("SELECT roaring64_dedup_create(%s, id_type => %s)", [name, id_type])
     for expected in (True, False):

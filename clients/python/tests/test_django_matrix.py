@@ -346,15 +346,12 @@ def test_matrix(tables):
 
 def test_noting_the_row_asks_for_nothing(tables):
     """Whatever of an object is read at first, one query reads all."""
+    for number in range(20):
+        SETS["child"].objects.create(name=str(number), read={number})
     for kind in ("row", "child", "proxy"):
-        model = SETS[kind]
-        model.objects.all().delete()
-        for number in range(20):
-            model.objects.create(name=str(number), read={number})
-        for queryset in (model.objects.all(), model.objects.only("name"), model.objects.defer("name", "read")):
+        objects = SETS[kind].objects
+        querysets = [objects.all(), objects.only("name"), objects.defer("name", "read")]
+        for queryset in [*querysets, *([objects.only("more")] if kind == "child" else [])]:
             with CaptureQueriesContext(connections[HERE]) as queries:
-                assert len(list(queryset)) == 20
+                assert len(list(queryset)) >= 20
             assert len(queries) == 1
-    with CaptureQueriesContext(connections[HERE]) as queries:
-        assert len(list(SETS["child"].objects.only("more"))) >= 20
-    assert len(queries) == 1
