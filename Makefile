@@ -37,7 +37,8 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/roaring64.control)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
 	operators functions aggregates gin helpers dedup delay numbers dict \
-	advise rollup_text rollup_check rollup_steps rollup)
+	advise rollup_text rollup_check rollup_triggers \
+	rollup_steps rollup)
 DATA_built = sql/roaring64--$(EXTVERSION).sql
 DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\
 	$(sort $(wildcard $(top)/sql/roaring64*--*.sql))))

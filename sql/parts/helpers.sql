@@ -97,8 +97,10 @@ BEGIN
 			 NULL),
 			-- the table that says how far it is, NAME_rollup; NAME is the second of the others
 			('rollup',
-			 ARRAY['source text', 'state text', 'deferred boolean', 'matches text[]', 'given jsonb'],
-			 $q$SELECT ARRAY[@extschema@._roaring64_rollup_name(n, '_pending'), n] FROM regexp_replace((SELECT relname FROM pg_class WHERE oid = $1), '_rollup$', '') AS n$q$,
+			 ARRAY['source text', 'state text', 'deferred boolean', 'given jsonb', 'statements jsonb'],
+			 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
+							  AND relname = n || '_pending' AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
+				FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
 			 'SELECT count(*), NULL FROM %s'))
 			AS k (kind, features, others, waits)
 			JOIN have AS h ON h.features @> k.features
@@ -118,7 +120,7 @@ BEGIN
 			IF made.others IS NOT NULL AND (kind = 'rollup' OR @extschema@._roaring64_may_look(name)) THEN
 				EXECUTE format(made.others, name) INTO STRICT names USING name;
 			END IF;
-			tables := ARRAY(SELECT to_regclass(format('%s.%I', made.relnamespace::regnamespace, n))
+			tables := ARRAY(SELECT to_regclass(made.relnamespace::regnamespace || '.' || quote_ident(n))
 							FROM unnest(names) WITH ORDINALITY AS t (n, i) ORDER BY i) || name;
 			size := (SELECT sum(pg_total_relation_size(p.oid))
 					 FROM (SELECT unnest(tables)

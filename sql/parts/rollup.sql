@@ -5,122 +5,134 @@
 -- names and leave the work to functions.
 --
 
+-- The row of a rollup's state: of a target, or of a name where a table is.  Its triggers are
+-- still there, its target has its columns, and the caller owns all.
+CREATE FUNCTION _roaring64_rollup_state(place regclass, target text DEFAULT NULL)
+RETURNS jsonb LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	state text;
+	members regclass[];
+	other name;
+	m jsonb;
+	problem text;
+BEGIN
+	target := coalesce(target, (SELECT relname FROM pg_class WHERE oid = place));
+	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
+	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
+		RAISE undefined_object USING
+			MESSAGE = format('there is no rollup %I', target),
+			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
+	END IF;
+	members := @extschema@._roaring64_rollup_members(place, target);
+	SELECT relname INTO other FROM pg_class
+	WHERE oid IN (state::regclass, to_regclass(@extschema@._roaring64_rollup_object(place, target, '')), members[1])
+		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = state::regclass));
+	IF FOUND THEN
+		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
+	END IF;
+	EXECUTE format('SELECT to_jsonb(m) FROM %s AS m', state) INTO m;
+	SELECT v.problem INTO problem FROM (VALUES
+		(m IS NULL, format('the rollup %I has lost its row in %s', target, state)),
+		(members = '{}', format('the rollup %I has lost its triggers', target)),
+		(EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhparent WHERE oid = members[1] AND relkind = 'r'),
+		 format('%s has children, whose rows the rollup %I does not follow', members[1], target)),
+		((SELECT relpersistence FROM pg_class WHERE oid = members[1]) = 'u',
+		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', members[1], target)),
+		(to_regclass(m->'names'->>'target') IS NULL,
+		 format('the rollup %I is not there: it was renamed or moved', target)))
+		AS v (holds, problem) WHERE v.holds;
+	problem := coalesce(problem, (
+		SELECT format('the rollup %I has no column %s', target, c)
+		FROM jsonb_array_elements(m->'names'->'keys' || (m->'names'->'sets')) AS k,
+			LATERAL (SELECT coalesce(k->>'column', k->>'set')) AS n (c)
+		WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(m->'names'->>'target')
+						  AND quote_ident(attname) = c AND NOT attisdropped) LIMIT 1));
+	IF problem IS NOT NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = problem,
+			HINT = format('Take that back, or call roaring64_rollup_drop(%L).',
+						  @extschema@._roaring64_rollup_object(place, target, ''));
+	END IF;
+	RETURN m || jsonb_build_object('members', members::oid[]);
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text) IS 'row of a rollup''s state';
+
 -- One step, in a transaction of its own.  Returns the new state, or "busy" if
 -- it could not get a lock.
 CREATE FUNCTION _roaring64_rollup_step(source regclass, target name, given jsonb, sets json, path text,
-									   batch_rows integer)
+									   batch_rows bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
 DECLARE
-	state_table text := @extschema@._roaring64_rollup_object(source, target, '_rollup');
-	owner oid;
-	m record;
+	role text := current_setting('role');
+	m jsonb;
+	names jsonb;
 	result text;
 BEGIN
 	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
-		PERFORM @extschema@._roaring64_rollup_begin(source, target,
-			@extschema@._roaring64_rollup_options(given), sets, path, batch_rows);
+		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path,
+													batch_rows);
 		RETURN 'copying';
 	END IF;
-
-	SELECT relowner INTO STRICT owner FROM pg_class WHERE oid = source;
-	IF NOT pg_has_role(owner, 'USAGE')
-		OR owner <> (SELECT relowner FROM pg_class WHERE oid = state_table::regclass) THEN
-		RAISE insufficient_privilege USING
-			MESSAGE = format('must be owner of the rollup %I of %s', target, source);
+	m := @extschema@._roaring64_rollup_state(source, target);
+	IF source <> (m->'members'->>0)::oid THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('the rollup %I is of another table, %s', target, (m->'members'->>0)::regclass);
 	END IF;
-	PERFORM set_config('role', pg_get_userbyid(owner)::text, true)
-	WHERE pg_get_userbyid(owner) <> current_user;
+	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
+	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	-- one step at a time, whoever takes it
-	EXECUTE format('SELECT * FROM %s FOR UPDATE', state_table) INTO STRICT m;
-	IF m.given || given <> m.given THEN
+	EXECUTE format('SELECT FROM %s FOR UPDATE', m->'names'->>'state');
+	m := @extschema@._roaring64_rollup_state(source, target);
+	IF (m->'given') || given <> m->'given' THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('the rollup %I was started with other arguments', target),
-			DETAIL = format('They were %s.', m.given),
-			HINT = format('Omit them to go on, or CALL roaring64_rollup_drop(%L) to start over.',
-						  @extschema@._roaring64_rollup_object(source, target, ''));
+			DETAIL = format('They were %s.', m->'given'),
+			HINT = format('Omit them to go on, or call roaring64_rollup_drop(%L) to start over.', m->'names'->>'target');
 	END IF;
-	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_object(source, target, ''),
-												 m.names || m.set_names);
-	IF source <> ALL (@extschema@._roaring64_rollup_members(source, target)) THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('%s has no triggers of the rollup %I', source, target),
-			DETAIL = 'It is another table, or they were dropped.',
-			HINT = format('CALL roaring64_rollup_drop(%L) and start over.',
-						  @extschema@._roaring64_rollup_object(source, target, ''));
-	END IF;
-
-	-- new partitions
-	PERFORM @extschema@._roaring64_rollup_attach(source, target);
-	CASE m.state
+	names := m->'names';
+	CASE m->>'state'
 		WHEN 'copying' THEN
-			PERFORM @extschema@._roaring64_rollup_copy(source, target);
+			PERFORM @extschema@._roaring64_rollup_copy(source, m);
 			result := 'copying';
 		WHEN 'merging' THEN
-			IF m.keys_done < m.keys THEN
-				result := @extschema@._roaring64_rollup_merge(source, target);
+			IF (m->>'keys_done')::bigint < (m->>'keys')::bigint THEN
+				result := @extschema@._roaring64_rollup_merge(m);
 			ELSE
-				PERFORM @extschema@._roaring64_rollup_follow(source, target, false);
-				EXECUTE 'DROP TABLE ' || @extschema@._roaring64_rollup_object(source, target, '_keys');
-				EXECUTE 'ANALYZE ' || @extschema@._roaring64_rollup_object(source, target, '');
-				EXECUTE format('UPDATE %s SET state = ''following'', changed = now(), time_left = NULL', state_table);
-				RAISE NOTICE '% follows %: % rows copied', format('%I', target), source, m.rows_done;
-				result := 'followed';
+				result := @extschema@._roaring64_rollup_complete(source, m);
 			END IF;
 		WHEN 'following' THEN
-			-- transactions that still use the former function of the triggers
-			-- may need it, so it is emptied but not dropped
-			BEGIN
-				PERFORM set_config('lock_timeout', '100ms', true);
-				EXECUTE 'TRUNCATE ' || @extschema@._roaring64_rollup_object(source, target, '_parts');
-			EXCEPTION WHEN lock_not_available THEN
-				NULL;
-			END;
-			result := 'following';
+			result := @extschema@._roaring64_rollup_renew(source, m);
 	END CASE;
-	EXECUTE format('SELECT * FROM %s', state_table) INTO STRICT m;
-	IF m.state <> 'following' AND clock_timestamp() - m.told > interval '5 seconds' THEN
-		RAISE NOTICE '%', CASE m.state
-			WHEN 'copying' THEN format('copied %s of about %s rows, %s a second, about %s left', m.rows_done,
-									   m.rows_estimated, m.rows_per_second, date_trunc('second', m.time_left))
-			ELSE format('merged %s of %s keys, about %s left', m.keys_done, m.keys,
-						date_trunc('second', m.time_left)) END;
-		EXECUTE format('UPDATE %s SET told = clock_timestamp()', state_table);
+	m := @extschema@._roaring64_rollup_state(source, target);
+	IF m->>'state' <> 'following' AND clock_timestamp() - (m->>'told')::timestamptz > interval '5 seconds' THEN
+		RAISE NOTICE '%', CASE m->>'state'
+			WHEN 'copying' THEN format('copied %s of about %s rows, %s a second, about %s left', m->>'rows_done',
+									   m->>'rows_estimated', m->>'rows_per_second',
+									   date_trunc('second', (m->>'time_left')::interval))
+			ELSE format('merged %s of %s keys, about %s left', m->>'keys_done', m->>'keys',
+						date_trunc('second', (m->>'time_left')::interval)) END;
+		EXECUTE format('UPDATE %s SET told = clock_timestamp()', names->>'state');
 	END IF;
+	PERFORM set_config('role', role, true);
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_step(regclass, name, jsonb, json, text, integer) IS 'a step of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_step(regclass, name, jsonb, json, text, bigint) IS 'a step of a rollup';
 
-CREATE PROCEDURE roaring64_rollup(source regclass, target name,
-								  key_columns name[] DEFAULT NULL,
-								  id_column name DEFAULT NULL,
-								  sets json DEFAULT NULL,
-								  period_column name DEFAULT NULL,
-								  period text DEFAULT NULL,
-								  deferred boolean DEFAULT NULL,
-								  deletes text DEFAULT NULL,
-								  batch_rows integer DEFAULT NULL,
-								  dry_run boolean DEFAULT false,
-								  path text DEFAULT current_setting('search_path'))
+-- Steps, each in a transaction, until the sets follow.
+CREATE PROCEDURE _roaring64_rollup_run(source regclass, target name, given jsonb, sets json, path text, batch_rows bigint)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	given pg_catalog.jsonb := pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-		'key_columns', key_columns, 'id_column', id_column, 'sets', sets::pg_catalog.jsonb,
-		'period_column', period_column, 'period', period, 'deferred', deferred, 'deletes', deletes));
 	patient pg_catalog.bool;
 	state pg_catalog.text;
 	tries pg_catalog.int4 := 0;
 BEGIN
-	IF dry_run OR NOT @extschema@._roaring64_rollup_exists(source, target) THEN
-		PERFORM @extschema@._roaring64_rollup_tell(source, target, @extschema@._roaring64_rollup_options(given),
-												   sets, path, dry_run);
-		IF dry_run THEN
-			RETURN;
-		END IF;
-	END IF;
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -144,62 +156,135 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE roaring64_rollup(regclass, name, name[], name, json, name, text, boolean, text, integer, boolean, text) IS
-'makes a table of sets that follows a table of rows, or goes on with it';
+COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, name, jsonb, json, text, bigint) IS 'steps of a rollup, to the end';
 
--- The state of a rollup, which the caller must own, and its pending blocks, or NULL.
-CREATE FUNCTION _roaring64_rollup_pending(target regclass, OUT state text, OUT blocks bigint)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	target_name name := (SELECT relname FROM pg_class WHERE oid = target);
-	state_table regclass := to_regclass(@extschema@._roaring64_rollup_object(target, target_name, '_rollup'));
-	other name;
-BEGIN
-	IF state_table IS NULL THEN
-		RAISE undefined_object USING
-			MESSAGE = format('there is no rollup %I', target_name),
-			DETAIL = 'It was not made with roaring64_rollup, was detached, or has another name now.';
-	END IF;
-	SELECT relname INTO other FROM pg_class
-	WHERE oid IN (target, state_table)
-		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = target));
-	IF FOUND THEN
-		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
-	END IF;
-	EXECUTE format('SELECT state, CASE WHEN deferred THEN pg_relation_size(to_regclass(%L)) / $1 END FROM %s',
-				   @extschema@._roaring64_rollup_object(target, target_name, '_pending'), state_table)
-	INTO STRICT state, blocks USING current_setting('block_size')::bigint;
-	IF state <> 'following' THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('the rollup %I is not yet complete', target_name),
-			HINT = 'Call roaring64_rollup again, or drop it with roaring64_rollup_drop.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_pending(regclass) IS 'blocks that are pending of a rollup';
-
-CREATE PROCEDURE roaring64_rollup_fold(target regclass)
+CREATE PROCEDURE roaring64_rollup_create(source regclass, target name,
+										 key_columns name[] DEFAULT NULL,
+										 id_column name DEFAULT NULL,
+										 sets json DEFAULT NULL,
+										 period_column name DEFAULT NULL,
+										 period text DEFAULT NULL,
+										 deferred boolean DEFAULT NULL,
+										 deletes text DEFAULT NULL,
+										 batch_rows bigint DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	block pg_catalog.int8 := 0;
-	blocks pg_catalog.int8 := (@extschema@._roaring64_rollup_pending(target)).blocks;
-	step CONSTANT pg_catalog.int8 := 16384;
+	given pg_catalog.jsonb := pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+		'key_columns', key_columns, 'id_column', id_column, 'sets', sets::pg_catalog.jsonb,
+		'period_column', period_column, 'period', period, 'deferred', deferred, 'deletes', deletes));
+	path pg_catalog.text := pg_catalog.current_setting('search_path');
 BEGIN
-	WHILE block OPERATOR(pg_catalog.<) blocks LOOP
+	IF NOT @extschema@._roaring64_can_commit() THEN
+		RAISE invalid_transaction_termination USING
+			MESSAGE = 'roaring64_rollup_create cannot be called in a transaction block or by a function',
+			DETAIL = 'It commits after each part of its work.',
+			HINT = 'Call it by itself, from a session in autocommit mode.';
+	END IF;
+	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
+		PERFORM @extschema@._roaring64_rollup_tell(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
+	END IF;
+	CALL @extschema@._roaring64_rollup_run(source, target, given, sets, path, batch_rows);
+END
+$$;
+COMMENT ON PROCEDURE roaring64_rollup_create(regclass, name, name[], name, json, name, text, boolean, text, bigint) IS
+'makes a table of sets that follows a table of rows, or goes on with it';
+
+-- Its search_path is the caller's, which only a function without one of its own knows.
+CREATE FUNCTION roaring64_rollup_check(source regclass, target name,
+									   key_columns name[] DEFAULT NULL,
+									   id_column name DEFAULT NULL,
+									   sets json DEFAULT NULL,
+									   period_column name DEFAULT NULL,
+									   period text DEFAULT NULL,
+									   deferred boolean DEFAULT NULL,
+									   deletes text DEFAULT NULL,
+									   OUT refused boolean, OUT reason text, OUT remedy text)
+RETURNS SETOF record LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
+BEGIN ATOMIC
+	SELECT c.refused, c.reason, c.remedy
+	FROM @extschema@._roaring64_rollup_check(source, target, @extschema@._roaring64_rollup_options(
+			jsonb_strip_nulls(jsonb_build_object(
+				'key_columns', key_columns, 'id_column', id_column, 'sets', sets::jsonb, 'period_column', period_column,
+				'period', period, 'deferred', deferred, 'deletes', deletes))), sets, current_setting('search_path')) AS c;
+END;
+COMMENT ON FUNCTION roaring64_rollup_check(regclass, name, name[], name, json, name, text, boolean, text) IS
+'what would prevent a rollup, and what its owner should know';
+
+CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+	source pg_catalog.regclass := pg_catalog.jsonb_extract_path_text(
+		@extschema@._roaring64_rollup_state(rollup), 'members', '0')::pg_catalog.oid;
+	target pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) rollup);
+	done pg_catalog.int8 := 0;
+	bytes pg_catalog.int8;
+	step CONSTANT pg_catalog.int8 := 134217728;
+BEGIN
+	IF NOT @extschema@._roaring64_can_commit() THEN
+		RAISE invalid_transaction_termination USING
+			MESSAGE = 'roaring64_rollup_fold cannot be called in a transaction block or by a function',
+			DETAIL = 'It commits after each part of its work.',
+			HINT = 'Call it by itself, from a session in autocommit mode.';
+	END IF;
+	-- partitions may have come
+	CALL @extschema@._roaring64_rollup_run(source, target, '{}', NULL, NULL, NULL);
+	bytes := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
+	WHILE done OPERATOR(pg_catalog.<) bytes LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		PERFORM @extschema@._roaring64_rollup_fold(target, block, step);
-		block := block OPERATOR(pg_catalog.+) step;
+		PERFORM @extschema@._roaring64_rollup_fold(rollup, done, step);
+		done := done OPERATOR(pg_catalog.+) step;
 	END LOOP;
 END
 $$;
 COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
 'merges what is pending of a deferred rollup into its sets';
 
-CREATE FUNCTION roaring64_rollup_verify(target regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
+-- Reports what prevents a rollup as one error, or else the notes as a notice.
+CREATE FUNCTION _roaring64_rollup_tell(source regclass, target name, options jsonb, sets json, path text)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	refused text;
+	noted text;
+BEGIN
+	SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE c.refused),
+		string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE NOT c.refused)
+	INTO refused, noted
+	FROM @extschema@._roaring64_rollup_check(source, target, options, sets, path) AS c;
+	IF refused IS NOT NULL THEN
+		RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
+	ELSIF noted IS NOT NULL THEN
+		RAISE NOTICE USING MESSAGE = format('notes on the rollup of %s', source), DETAIL = noted;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_tell(regclass, name, jsonb, json, text) IS
+'reports what prevents a rollup, or what its owner should know';
+
+CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT state text, OUT deferred boolean,
+									   OUT deletes text, OUT rows_done bigint, OUT rows_estimated bigint, OUT keys_done bigint,
+									   OUT keys bigint, OUT rows_per_second bigint, OUT time_left interval,
+									   OUT pending_bytes bigint)
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	m jsonb := @extschema@._roaring64_rollup_state(rollup);
+BEGIN
+	SELECT (m->'members'->>0)::oid, s.state, s.deferred, s.deletes, s.rows_done, s.rows_estimated, s.keys_done, s.keys,
+		s.rows_per_second, s.time_left, CASE WHEN s.deferred THEN pg_relation_size(to_regclass(m->'names'->>'pending')) END
+	INTO source, state, deferred, deletes, rows_done, rows_estimated, keys_done, keys, rows_per_second, time_left, pending_bytes
+	FROM jsonb_to_record(m) AS s (state text, deferred boolean, deletes text, rows_done bigint, rows_estimated bigint,
+								  keys_done bigint, keys bigint, rows_per_second bigint, time_left interval);
+END
+$$;
+COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state and progress of a rollup, and what is pending';
+
+CREATE FUNCTION roaring64_rollup_verify(rollup regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
 										OUT surplus roaring64)
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 100000 ROWS 10
@@ -207,164 +292,185 @@ SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
-	target_name name := (SELECT relname FROM pg_class WHERE oid = target);
-	m record;
+	m jsonb := @extschema@._roaring64_rollup_state(rollup);
 BEGIN
-	PERFORM @extschema@._roaring64_rollup_pending(target);
-	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(target, target_name, '_rollup')) INTO STRICT m;
-	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_object(target, target_name, ''),
-												 m.names || m.set_names);
-	RETURN QUERY EXECUTE format(
-		'SELECT jsonb_build_object(%1$s), s.name, %2$s.roaring64_andnot(s.fact, s.held), '
-		'CASE WHEN %3$L THEN ''{}'' ELSE %2$s.roaring64_andnot(s.held, s.fact) END '
-		'FROM (SELECT %4$s, %5$s FROM (SELECT %4$s, %6$s, %7$s FROM %8$s AS r GROUP BY %4$s '
-		'UNION ALL SELECT %9$s, %10$s, %11$s FROM %12$s AS t) AS u GROUP BY %4$s) AS g, LATERAL (VALUES %13$s) AS s (name, fact, held) '
-		'WHERE NOT %2$s.roaring64_is_empty(%2$s.roaring64_andnot(s.fact, s.held)) OR NOT %3$L '
-		'AND s.fact OPERATOR(%2$s.<>) s.held ORDER BY %4$s',
-		@extschema@._roaring64_rollup_list('%2$L, k%1$s', m.names), '@extschema@', m.deletes = 'keep',
-		@extschema@._roaring64_rollup_list('k%1$s', m.names),
-		@extschema@._roaring64_rollup_list('coalesce(%3$s.roaring64_or_agg(f%1$s), ''{}'') AS f%1$s, '
-										   'coalesce(%3$s.roaring64_or_agg(t%1$s), ''{}'') AS t%1$s', m.set_names),
-		@extschema@._roaring64_rollup_list('%3$s.roaring64_agg(id) FILTER (WHERE c%1$s) AS f%1$s', m.set_names),
-		@extschema@._roaring64_rollup_list('NULL::%3$s.roaring64 AS t%1$s', m.set_names),
-		@extschema@._roaring64_rollup_object(target, target_name, '_rows'),
-		@extschema@._roaring64_rollup_list('t.%2$I', m.names),
-		@extschema@._roaring64_rollup_list('NULL::%3$s.roaring64', m.set_names),
-		@extschema@._roaring64_rollup_list('t.%2$I', m.set_names),
-		@extschema@._roaring64_rollup_object(target, target_name, CASE WHEN m.deferred THEN '_now' ELSE '' END),
-		@extschema@._roaring64_rollup_list('(%2$L::name, f%1$s, t%1$s)', m.set_names));
+	PERFORM @extschema@._roaring64_rollup_expect(m);
+	RETURN QUERY EXECUTE m->'statements'->>'verify';
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS
 'sets of a rollup that differ from the rows of its source';
 
--- Stops a rollup: removes the triggers and what is beside the target, and the
--- target if so asked.  Waits for the lock on the source no longer than the first
--- step does.  Returns false if it should be tried again.
-CREATE FUNCTION _roaring64_rollup_end(place regclass, target name, with_target boolean)
-RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
+CREATE FUNCTION _roaring64_rollup_expect(m jsonb)
+RETURNS void LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF m->>'state' <> 'following' THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('the rollup %I is not yet complete', m->'names'->>'name'),
+			HINT = 'Call roaring64_rollup_create again, or drop it with roaring64_rollup_drop.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_expect(jsonb) IS 'fails if a rollup is not complete';
+
+-- What belongs to a rollup, by the comments that it has, in an order in which it can be dropped.
+CREATE FUNCTION _roaring64_rollup_parts(place regclass, target text)
+RETURNS TABLE (class regclass, oid oid, owner oid, what text) LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH parts AS (
+		SELECT o.*, i.type || ' ' || i.identity AS what
+		FROM pg_class AS p JOIN (
+				SELECT 'pg_proc'::regclass AS class, oid, pronamespace AS schema, proowner AS owner FROM pg_proc UNION ALL
+				SELECT 'pg_class', oid, relnamespace, relowner FROM pg_class UNION ALL
+				SELECT 'pg_type', oid, typnamespace, typowner FROM pg_type) AS o ON o.schema = p.relnamespace
+			JOIN pg_description AS d ON d.objoid = o.oid AND d.classoid = o.class AND d.objsubid = 0,
+			LATERAL pg_identify_object(o.class, o.oid, 0) AS i
+		WHERE p.oid = place AND d.description = format('part of the rollup %I', target))
+	SELECT class, oid, owner, what FROM parts
+	-- others can comment on theirs
+	WHERE owner = coalesce((SELECT relowner FROM pg_class
+							WHERE oid = to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup'))), owner)
+	ORDER BY array_position('{function,view,type,table}', split_part(what, ' ', 1)), oid DESC
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_parts(regclass, text) IS 'what belongs to a rollup';
+
+-- Ends a rollup: drops the triggers and what is beside the target, and the target if so
+-- asked.  Waits for locks no longer than the first step does, gives them back, and tries again.
+CREATE FUNCTION _roaring64_rollup_end(place regclass, target text, target_table regclass, is_dropped boolean)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	target_table regclass := to_regclass(@extschema@._roaring64_rollup_object(place, target, ''));
-	members regclass[] := @extschema@._roaring64_rollup_members(place, target);
-	state_table text := @extschema@._roaring64_rollup_object(place, target, '_rollup');
-	owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass(state_table));
-	made record;
-	objects regclass[];
-	other regclass;
+	patient boolean := current_setting('lock_timeout') = '0';
+	tries integer := 0;
+	members regclass[];
+	other name;
 BEGIN
-	SELECT oid::regclass INTO other FROM pg_class
-	WHERE oid = ANY (members || target_table || to_regclass(state_table)) AND NOT pg_has_role(relowner, 'USAGE')
-	ORDER BY relname LIMIT 1;
-	IF FOUND THEN
-		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
-	END IF;
-	EXECUTE format('SELECT state, deferred FROM %s', state_table) INTO STRICT made;
-	-- others, which have such names, are not the rollup's
-	objects := ARRAY(
-		SELECT c.oid FROM unnest(ARRAY['_now', '_rows', '_keys', '_parts', '_pending', '_tables', '_rollup', '']) WITH ORDINALITY AS s (suffix, i)
-			JOIN pg_class AS c ON c.oid = to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix)) AND c.relowner = owner
-		WHERE CASE suffix WHEN '' THEN with_target WHEN '_keys' THEN made.state = 'merging' ELSE made.deferred OR suffix NOT IN ('_now', '_pending') END
-		ORDER BY i);
-	-- what is dropped, too, because somebody may be reading it; the lock of a view
-	-- needs its owner's rights, so a view waits until it is dropped
-	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-		SELECT oid::regclass FROM pg_class
-		WHERE oid = ANY (members || objects) AND relkind <> 'v'
-		ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
-	IF made.deferred AND NOT with_target THEN
-		-- what came since the last fold
-		PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 4294967295);
-	END IF;
-	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
-			 FROM pg_trigger
-			 WHERE tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_follow') || '()'));
-	EXECUTE (SELECT coalesce(string_agg(format('DROP FUNCTION %s;', oid::regprocedure), ''), '')
-			 FROM pg_proc
-			 WHERE pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place) AND proowner = owner
-				 AND (proname = @extschema@._roaring64_rollup_name(target, '_follow') AND pronargs = 0
-					  OR proname = @extschema@._roaring64_rollup_name(target, '_facts') AND proargnames[1] = 'source_row'));
-	EXECUTE format('DROP DOMAIN IF EXISTS %s', @extschema@._roaring64_rollup_object(place, target, '_row'));
-	EXECUTE (SELECT coalesce(string_agg(format('DROP %s %s;', CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END,
-											   oid::regclass), '' ORDER BY array_position(objects, oid::regclass)), '')
-			 FROM pg_class WHERE oid = ANY (objects));
-	RETURN true;
-EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-	IF SQLSTATE = '55P03' AND current_setting('lock_timeout') <> '0' THEN
-		RAISE;
-	END IF;
-	RETURN false;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_end(regclass, name, boolean) IS 'removes what a rollup has created';
-
-CREATE PROCEDURE roaring64_rollup_detach(target regclass)
-LANGUAGE plpgsql
-AS $$
-DECLARE
-	target_name pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) target);
-	tries pg_catalog.int4 := 0;
-BEGIN
-	PERFORM @extschema@._roaring64_rollup_pending(target);
 	LOOP
-		CALL @extschema@.roaring64_rollup_fold(target);
-		COMMIT;
-		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		EXIT WHEN @extschema@._roaring64_rollup_end(target, target_name, false);
-		tries := tries OPERATOR(pg_catalog.+) 1;
-		COMMIT;
-		PERFORM @extschema@._roaring64_rollup_wait(target, target_name, tries);
+		members := @extschema@._roaring64_rollup_members(place, target);
+		SELECT relname INTO other FROM pg_class
+		WHERE (oid = ANY (members || target_table) OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
+			AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1;
+		IF FOUND THEN
+			RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
+		ELSIF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
+			RAISE undefined_object USING
+				MESSAGE = format('there is no rollup %I', target),
+				DETAIL = CASE WHEN target_table IS NOT NULL THEN
+					format('The table %s was not made with roaring64_rollup_create, or was detached.', target_table) END;
+		END IF;
+		BEGIN
+			-- what is dropped, too, because somebody may be reading it; the lock of a view
+			-- needs its owner's rights, so a view waits until it is dropped
+			PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
+				SELECT oid::regclass::text FROM pg_class
+				WHERE relkind <> 'v' AND (oid = ANY (members) OR is_dropped AND oid = target_table
+					OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
+				ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
+			IF NOT is_dropped THEN
+				-- what came since the last fold
+				PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 1::bigint << 50)
+				WHERE (@extschema@.roaring64_rollup_stats(target_table)).deferred;
+			END IF;
+			EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
+					 FROM pg_trigger
+					 WHERE tgparentid = 0 AND tgfoid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p));
+			EXECUTE (SELECT string_agg(format('DROP %s;', what), '') FROM @extschema@._roaring64_rollup_parts(place, target));
+			IF is_dropped AND target_table IS NOT NULL THEN
+				EXECUTE 'DROP TABLE ' || target_table;
+			END IF;
+			RETURN;
+		EXCEPTION WHEN lock_not_available OR deadlock_detected OR undefined_table THEN
+			IF SQLSTATE = '55P03' AND NOT patient OR SQLSTATE = '42P01' AND tries > 2 THEN
+				RAISE;
+			END IF;
+		END;
+		tries := tries + 1;
+		PERFORM @extschema@._roaring64_rollup_wait(place, target, tries);
 	END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE roaring64_rollup_detach(regclass) IS
+COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text, regclass, boolean) IS 'removes what a rollup has created';
+
+CREATE FUNCTION roaring64_rollup_detach(rollup regclass)
+RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_state(rollup));
+	-- an old snapshot does not see all that is pending
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE invalid_transaction_state USING
+			MESSAGE = 'roaring64_rollup_detach cannot be called in a transaction that is not READ COMMITTED';
+	END IF;
+	PERFORM @extschema@._roaring64_rollup_end(rollup, relname, rollup, false) FROM pg_class WHERE oid = rollup;
+END
+$$;
+COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS
 'ends a rollup and leaves its sets, which follow no longer';
 
-CREATE PROCEDURE roaring64_rollup_drop(target text)
-LANGUAGE plpgsql
+-- The target may be gone, or the state: what is left of the parts says where the rollup is.
+-- The target is the table that the triggers name, if there are any.
+CREATE FUNCTION _roaring64_rollup_drop(rollup text, path name[])
+RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	parts pg_catalog.text[] := pg_catalog.parse_ident(target);
-	target_name pg_catalog.name := parts[pg_catalog.cardinality(parts)];
-	state pg_catalog.regclass;
-	tries pg_catalog.int4 := 0;
+	words text[] := parse_ident(rollup);
+	target text := words[cardinality(words)];
+	place regclass;
+	target_table regclass;
 BEGIN
-	-- the target may be gone
-	parts[pg_catalog.cardinality(parts)] := @extschema@._roaring64_rollup_name(target_name, '_rollup');
-	state := pg_catalog.to_regclass((SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p), '.')
-									 FROM pg_catalog.unnest(parts) AS p));
-	IF state IS NULL THEN
-		RAISE undefined_object USING MESSAGE = pg_catalog.format('there is no rollup %s', target);
+	SELECT c.oid INTO place
+	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		JOIN pg_description AS d ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
+	WHERE d.description = format('part of the rollup %I', target)
+		AND n.nspname = ANY (CASE cardinality(words) WHEN 2 THEN words[1:1] ELSE path END)
+	ORDER BY array_position(path, n.nspname) LIMIT 1;
+	IF NOT FOUND THEN
+		RAISE undefined_object USING
+			MESSAGE = format('there is no rollup %s', rollup),
+			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
-	LOOP
-		EXIT WHEN @extschema@._roaring64_rollup_end(state, target_name, true);
-		tries := tries OPERATOR(pg_catalog.+) 1;
-		COMMIT;
-		PERFORM @extschema@._roaring64_rollup_wait(state, target_name, tries);
-	END LOOP;
+	SELECT c.oid INTO target_table
+	FROM pg_class AS c JOIN pg_class AS p ON p.oid = place
+	WHERE c.relname = target AND c.relnamespace = p.relnamespace AND c.relowner = p.relowner AND c.relkind = 'r'
+		AND (@extschema@._roaring64_rollup_members(place, target) = '{}' OR EXISTS (
+			SELECT FROM pg_depend JOIN pg_trigger AS t ON t.oid = objid
+			WHERE classid = 'pg_trigger'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
+				AND t.tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')));
+	PERFORM @extschema@._roaring64_rollup_end(place, target, target_table, true);
 END
 $$;
-COMMENT ON PROCEDURE roaring64_rollup_drop(text) IS
+COMMENT ON FUNCTION _roaring64_rollup_drop(text, name[]) IS 'drops a rollup that is in one of some schemas';
+
+-- Only a function without a search_path of its own knows the caller's.
+CREATE FUNCTION roaring64_rollup_drop(rollup text)
+RETURNS void LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+RETURN @extschema@._roaring64_rollup_drop(rollup, current_schemas(true));
+COMMENT ON FUNCTION roaring64_rollup_drop(text) IS
 'drops a rollup, its sets and everything else that it created';
 
 -- The keys of which most elements are in a filter.  A set cannot have more in
 -- the filter than it has elements.  So those in the n largest sets are counted
 -- first, and then those in sets down to an eighth of their size, and so on, while
 -- a set can have more than the least of the best.
-CREATE FUNCTION roaring64_facets(target regclass, set_name name, filter roaring64, n integer DEFAULT 10,
+CREATE FUNCTION roaring64_facets(source regclass, set_column name, filter roaring64, n bigint DEFAULT 10,
 								 OUT key jsonb, OUT count bigint)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	keys text := (SELECT string_agg(format('%L, %I', attname, attname), ', ' ORDER BY attnum)
+	keys text := (SELECT string_agg('t.' || quote_ident(attname), ', ' ORDER BY attnum)
 				  FROM pg_attribute
-				  WHERE attrelid = target AND attnum > 0 AND NOT attisdropped
+				  WHERE attrelid = source AND attnum > 0 AND NOT attisdropped
 					  AND atttypid <> '@extschema@.roaring64'::regtype);
-	size text := format('@extschema@.roaring64_cardinality(%I)', set_name);
-	is_large boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = target);
+	size text := format('@extschema@.roaring64_cardinality(t.%I)', set_column);
+	is_large boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = source);
 	count_some text;
 	at_least bigint;			-- elements of the sets that come next
 	below bigint := 9223372036854775807;
@@ -375,20 +481,20 @@ BEGIN
 		RAISE invalid_parameter_value USING MESSAGE = 'the number of facets must be positive';
 	END IF;
 	IF is_large THEN
-		EXECUTE format('SELECT EXISTS (SELECT FROM %s OFFSET 4 * $1)', target) INTO is_large USING n::bigint;
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s OFFSET 4 * $1)', source) INTO is_large USING n;
 	END IF;
 	-- OFFSET 0, because the condition would count again
 	count_some := format(
-		'SELECT jsonb_build_object(%s) AS k, roaring64_count AS c FROM (SELECT *, @extschema@.roaring64_and_cardinality(%I, $1) '
-		'AS roaring64_count FROM %s %s OFFSET 0) AS f WHERE roaring64_count > $2 ORDER BY c DESC LIMIT $3',
-		keys, set_name, target, CASE WHEN is_large THEN format('WHERE %1$s >= $4 AND %1$s < $5', size) END);
+		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k) AS k, f.c FROM %s AS t CROSS JOIN LATERAL ('
+		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > $2 %s ORDER BY f.c DESC LIMIT $3',
+		keys, source, set_column, CASE WHEN is_large THEN format('AND %1$s >= $4 AND %1$s < $5', size) END);
 	IF NOT is_large THEN
 		RETURN QUERY EXECUTE count_some USING filter, 0, n;
 		RETURN;
 	END IF;
 	count_some := format('SELECT array_agg(k), array_agg(c) FROM ((%s) UNION ALL SELECT * FROM unnest($6, $7) '
 						 'ORDER BY c DESC LIMIT $3) AS b', count_some);
-	EXECUTE format('SELECT %1$s FROM %2$s WHERE %1$s > 0 ORDER BY 1 DESC OFFSET $1 - 1 LIMIT 1', size, target)
+	EXECUTE format('SELECT %1$s FROM %2$s AS t WHERE %1$s > 0 ORDER BY 1 DESC OFFSET $1 - 1 LIMIT 1', size, source)
 		INTO at_least USING n;
 	at_least := coalesce(at_least, 1);
 	WHILE at_least < below LOOP
@@ -400,5 +506,5 @@ BEGIN
 	RETURN QUERY SELECT * FROM unnest(best, counts);
 END
 $$;
-COMMENT ON FUNCTION roaring64_facets(regclass, name, roaring64, integer) IS
+COMMENT ON FUNCTION roaring64_facets(regclass, name, roaring64, bigint) IS
 'keys of a table of sets with most elements in a filter';

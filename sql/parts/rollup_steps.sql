@@ -1,20 +1,8 @@
 --
 -- The steps of a rollup.
 --
--- Why the target is right.  From the beginning, the triggers carry what a
--- statement changes, in the writer's own transaction.
---
--- Where the sets follow what goes, statements of one transaction may be nested,
--- and their triggers fire in another order than the rows were changed in.  So a
--- trigger changes the sets of a key, which locks its row of the target until
--- the end of the transaction, and then looks up what the source has now of the
--- ids that it changed.  What it finds is right, and the last trigger that has
--- to do with an id finds it last.  Who changes rows of the same key waits, and
--- looks with a newer snapshot, or gets a serialization error.
---
--- Where the sets do not follow what goes, ids are only added to them, and no
--- order matters.  Deferred, they are appended to a table without looking at
--- the sets, so no writer waits for another, and the sets take them up later.
+-- From the beginning, the triggers carry what a statement changes, in the writer's own
+-- transaction; rollup_triggers.sql tells why that is right.
 --
 -- The rows of the beginning are copied into the parts, a range of blocks at a
 -- time.  What is copied may be older than the target.  So when a part is merged
@@ -28,228 +16,20 @@
 -- about the key are committed, or are written later and see what was done here.
 -- Then, with a new snapshot, target := target | (parts - notes).
 --
--- At the end, the triggers get a function without notes, which carries only what
+-- At the end, the triggers get functions without notes, which carry only what
 -- a statement changes.  From then on, others can write to the sets directly.
+--
+-- A partition is known by the trigger that PostgreSQL gave it.  One that has come since,
+-- or has come back, has another, and is copied in the same way: ids are only added.
 --
 -- A crash or an error takes back a step; the next call goes on from the state.
 --
 
--- Fails if a target or one of its columns is not there.
-CREATE FUNCTION _roaring64_rollup_expect(target text, columns name[])
-RETURNS void LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	missing name;
-BEGIN
-	SELECT name INTO missing FROM unnest(columns) AS name
-	WHERE NOT EXISTS (SELECT FROM pg_attribute
-					  WHERE attrelid = to_regclass(target) AND attname = name AND NOT attisdropped);
-	IF FOUND THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = CASE WHEN to_regclass(target) IS NULL THEN format('the rollup %s is not there', target)
-				ELSE format('the rollup %s has no column %I', target, missing) END,
-			DETAIL = 'It was dropped, renamed or moved, while triggers carry changes to it.',
-			HINT = format('Give it its name again, or CALL roaring64_rollup_drop(%L).', target);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_expect(text, name[]) IS 'fails if a rollup''s target or one of its columns is not there';
-
--- Makes the function of the triggers.
-CREATE FUNCTION _roaring64_rollup_follow(source regclass, target name, copying boolean)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	m record;
-	target_table text := @extschema@._roaring64_rollup_object(source, target, '');
-	facts_function text := @extschema@._roaring64_rollup_object(source, target, '_facts');
-	row_type text := @extschema@._roaring64_rollup_object(source, target, '_row');
-	facts text;					-- of the rows of a transition table
-	keys text;
-	flags text;
-	sets text;					-- and of which sets they are, a row a set
-	refusal text;
-	change text;				-- the sets to add to and take from each key
-	gone text := '%3$s.roaring64_andnot(%3$s.roaring64_or(roaring64_change.a%1$s, roaring64_change.r%1$s), roaring64_found.a%1$s)';
-	pending text := @extschema@._roaring64_rollup_object(source, target, '_pending');
-	columns text;				-- of what is pending
-	append text;
-	body text;
-	settings text := 'SET search_path = pg_catalog, pg_temp';
-BEGIN
-	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(source, target, '_rollup')) INTO STRICT m;
-	-- the cast, because a function of records would match the row of a transition table better
-	facts := format('SELECT %%s f.* FROM %%s AS roaring64_row, %s(roaring64_row::%s) AS f WHERE f.id IS NOT NULL',
-					replace(facts_function, '%', '%%'), replace(row_type, '%', '%%'));
-	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
-	flags := @extschema@._roaring64_rollup_list('c%1$s', m.set_names);
-	refusal := format($refusal$
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('cannot {what} %%I.%%I, because the sets of %%s do not follow that', TG_TABLE_SCHEMA, TG_TABLE_NAME, %L),
-			HINT = %L;$refusal$,
-		target_table, format(CASE m.deletes WHEN 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END || ' the rollup with CALL roaring64_rollup_detach(%L) or roaring64_rollup_drop(%L).',
-							 target_table, target_table));
-	IF m.deletes <> 'keep' THEN
-		body := concat('
-	IF TG_OP OPERATOR(pg_catalog.=) ''TRUNCATE'' THEN', replace(refusal, '{what}', 'truncate'), '
-	END IF;');
-	END IF;
-	IF m.deletes = 'refuse' THEN
-		sets := format('SELECT %s, f.id, n FROM ({facts}) AS f, pg_catalog.unnest(ARRAY[%s]) WITH ORDINALITY AS s (c, n) WHERE c',
-					   keys, flags);
-		body := concat(body, '
-	IF TG_OP OPERATOR(pg_catalog.=) ''DELETE'' THEN
-		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ') THEN',
-			replace(refusal, '{what}', 'delete from'), '
-		END IF;
-	ELSIF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
-		IF EXISTS (', replace(sets, '{facts}', format(facts, '', 'roaring64_old')), ' EXCEPT ALL ',
-			replace(sets, '{facts}', format(facts, '', 'roaring64_new')), ') THEN',
-			replace(refusal, '{what}', 'update'), '
-		END IF;
-	END IF;');
-	END IF;
-
-	IF m.deferred THEN
-		columns := concat_ws(', ', keys, flags, 'id');
-		append := format('INSERT INTO %s (%s) SELECT %2$s FROM (%s) AS f WHERE %s', pending, columns,
-						 format(facts, '', 'roaring64_new'), replace(flags, ', ', ' OR '));
-		body := concat(format('
-	IF TG_OP OPERATOR(pg_catalog.=) ''INSERT'' THEN
-		%s;
-		RETURN NULL;
-	END IF;', append), body, format('
-	IF TG_OP OPERATOR(pg_catalog.=) ''UPDATE'' THEN
-		%s%s;
-	END IF;
-	RETURN NULL;', append, CASE WHEN NOT copying THEN
-			format(' EXCEPT ALL SELECT %s FROM (%s) AS f', columns, format(facts, '', 'roaring64_old')) END));
-		-- all names are qualified, so search_path, which takes as long to set as a row to append, is for what
-		-- others' operators, functions and types (from OID 16384 on), also those of elements, look up
-		settings := (SELECT settings FROM pg_depend LEFT JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-					 WHERE objid IN (to_regprocedure(format('%s(%s)', facts_function, row_type)),
-									 (SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(pending)))
-						 AND (atttypid >= 16384 OR refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
-						 AND refobjid <> ALL (SELECT reltype FROM pg_class WHERE oid = source UNION SELECT row_type::regtype::oid)) LIMIT 1);
-	ELSE
-		change := format('SELECT %s, %s FROM (SELECT %s, %s FROM ({facts}) AS f GROUP BY %s) AS g ORDER BY %s',
-			keys,
-			@extschema@._roaring64_rollup_list(
-				CASE WHEN copying THEN 'a%1$s' ELSE '%3$s.roaring64_andnot(a%1$s, r%1$s)' END
-				|| ' AS a%1$s, %3$s.roaring64_andnot(r%1$s, a%1$s) AS r%1$s', m.set_names),
-			keys,
-			@extschema@._roaring64_rollup_list(
-				'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE is_new AND c%1$s), ''{}'') AS a%1$s, '
-				'coalesce(%3$s.roaring64_agg(id) FILTER (WHERE NOT is_new AND c%1$s), ''{}'') AS r%1$s', m.set_names),
-			keys, keys);
-		settings := settings || ' SET enable_hashagg = off SET enable_seqscan = off SET jit = off SET row_security = off';
-		body := concat(format($loop$
-	PERFORM %s._roaring64_rollup_expect(%L, %L);$loop$, '@extschema@', target_table, m.names || m.set_names), body, format($loop$
-	IF TG_OP = 'INSERT' THEN
-		OPEN roaring64_changes FOR %s;
-	ELSIF TG_OP = 'UPDATE' THEN
-		OPEN roaring64_changes FOR %s;
-	ELSE
-		OPEN roaring64_changes FOR %s;
-	END IF;
-	LOOP
-		FETCH roaring64_changes INTO roaring64_change;
-		EXIT WHEN NOT FOUND;
-		CONTINUE WHEN %s;
-		INSERT INTO %s AS t (%s, %s) VALUES (%s, %s)
-		ON CONFLICT (%s) DO UPDATE SET %s;$loop$,
-			replace(change, '{facts}', format(facts, 'true AS is_new,', 'roaring64_new')),
-			-- actions of foreign keys change a row again in the same statement
-			replace(change, '{facts}', format(CASE WHEN copying THEN '%1$s UNION ALL %2$s' ELSE
-				'SELECT sum(is_new::int - (NOT is_new)::int) > 0 AS is_new, %3$s, %4$s, id FROM (%1$s UNION ALL %2$s) AS f '
-				'GROUP BY %3$s, %4$s, id HAVING sum(is_new::int - (NOT is_new)::int) <> 0' END,
-				format(facts, 'true AS is_new,', 'roaring64_new'), format(facts, 'false,', 'roaring64_old'), keys, flags)),
-			replace(change, '{facts}', format(facts, 'false AS is_new,', 'roaring64_old')),
-			@extschema@._roaring64_rollup_list('%3$s.roaring64_is_empty(roaring64_change.a%1$s)'
-				|| CASE m.deletes WHEN 'follow' THEN ' AND %3$s.roaring64_is_empty(roaring64_change.r%1$s)' ELSE '' END,
-				m.set_names, ' AND '),
-			target_table,
-			@extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('%2$I', m.set_names),
-			@extschema@._roaring64_rollup_list('roaring64_change.k%1$s', m.names),
-			@extschema@._roaring64_rollup_list('roaring64_change.a%1$s', m.set_names),
-			@extschema@._roaring64_rollup_list('%2$I', m.names),
-			-- an out-of-line value that does not change is not written again
-			@extschema@._roaring64_rollup_list(
-				CASE m.deletes WHEN 'follow' THEN
-					'%2$I = CASE WHEN %3$s.roaring64_is_empty(roaring64_change.a%1$s) '
-					'AND %3$s.roaring64_is_empty(roaring64_change.r%1$s) THEN t.%2$I '
-					'ELSE %3$s.roaring64_or(%3$s.roaring64_andnot(t.%2$I, roaring64_change.r%1$s), '
-					'roaring64_change.a%1$s) END'
-				ELSE '%2$I = CASE WHEN %3$s.roaring64_is_empty(roaring64_change.a%1$s) THEN t.%2$I '
-					'ELSE %3$s.roaring64_or(t.%2$I, roaring64_change.a%1$s) END' END, m.set_names)),
-			CASE m.deletes WHEN 'follow' THEN format($truth$
-		-- what the source has now
-		SELECT %s INTO roaring64_found FROM %s AS f
-		WHERE %s AND f.i = ANY ((%s)::bigint[]);
-		IF %s THEN
-			UPDATE %s AS t SET %s WHERE %s;
-		END IF;%s$truth$,
-				@extschema@._roaring64_rollup_list(
-					'%3$s.roaring64_and(coalesce(%3$s.roaring64_agg(f.id) FILTER (WHERE f.c%1$s), ''{}''), '
-					'%3$s.roaring64_or(roaring64_change.a%1$s, roaring64_change.r%1$s)) AS a%1$s', m.set_names),
-				@extschema@._roaring64_rollup_object(source, target, '_rows'),
-				@extschema@._roaring64_rollup_match(m.matches, m.names, 'f.k%1$s', 'roaring64_change.k%1$s'),
-				@extschema@._roaring64_rollup_list('roaring64_change.a%1$s OPERATOR(%3$s.|) roaring64_change.r%1$s',
-												   m.set_names, ' OPERATOR(@extschema@.|) '),
-				@extschema@._roaring64_rollup_list('roaring64_found.a%1$s OPERATOR(%3$s.<>) roaring64_change.a%1$s',
-												   m.set_names, ' OR '),
-				target_table,
-				@extschema@._roaring64_rollup_list(
-					'%2$I = %3$s.roaring64_or(%3$s.roaring64_andnot(t.%2$I, '
-					'%3$s.roaring64_or(roaring64_change.a%1$s, roaring64_change.r%1$s)), roaring64_found.a%1$s)', m.set_names),
-				@extschema@._roaring64_rollup_match(m.matches, m.names, 't.%2$I', 'roaring64_change.k%1$s'),
-				CASE WHEN copying THEN format('
-		IF NOT (%s) THEN
-			INSERT INTO %s (%s, %s) VALUES (%s, %s);
-		END IF;',
-					@extschema@._roaring64_rollup_list('%3$s.roaring64_is_empty(' || gone || ')', m.set_names, ' AND '),
-					@extschema@._roaring64_rollup_object(source, target, '_parts'), keys,
-					@extschema@._roaring64_rollup_list('r%1$s', m.set_names),
-					@extschema@._roaring64_rollup_list('roaring64_change.k%1$s', m.names),
-					@extschema@._roaring64_rollup_list(gone, m.set_names)) END) END, '
-	END LOOP;
-	CLOSE roaring64_changes;
-	RETURN NULL;');
-	END IF;
-	EXECUTE format($create$
-CREATE %s FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER %s
-AS %L$create$,
-		CASE WHEN NOT copying THEN 'OR REPLACE' END, -- at first it is new, so that it is its owner's
-		@extschema@._roaring64_rollup_object(source, target, '_follow'), settings, format($body$
--- made by roaring64_rollup; see docs/rollups.md
-#variable_conflict use_column
-DECLARE roaring64_changes pg_catalog.refcursor; roaring64_change pg_catalog.record; roaring64_found pg_catalog.record;
-BEGIN
-	IF TG_NARGS OPERATOR(pg_catalog.>) 0 THEN
-		-- it was detached; a query would see the catalogs of the transaction's snapshot
-		IF coalesce(pg_catalog.pg_partition_root(TG_RELID)::pg_catalog.oid OPERATOR(pg_catalog.=) TG_RELID, true) THEN
-			RETURN NULL;
-		ELSIF TG_ARGV[0] OPERATOR(pg_catalog.=) 'refuse' THEN
-			RAISE object_not_in_prerequisite_state USING
-				MESSAGE = pg_catalog.format('cannot write to the partition %%I.%%I by its name', TG_TABLE_SCHEMA, TG_TABLE_NAME),
-				DETAIL = 'Its columns are in another order than those of the table, whose changes sets follow.',
-				HINT = 'Write to the table.';
-		END IF;
-	END IF;
-	%s
-END
-$body$, body));
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_follow(regclass, name, boolean) IS 'creates the function of a rollup''s triggers';
-
--- Locks tables.  Waits for all of them no longer than lock_timeout or, without
+-- Locks tables, by name.  Waits for all of them no longer than lock_timeout or, without
 -- one, half of deadlock_timeout and at most half a second: others wait behind us,
 -- and who has written to a partition and needs its parent waits for us while we
 -- wait for the partition, so we give up before either looks for a deadlock.
-CREATE FUNCTION _roaring64_rollup_lock(tables regclass[], mode text)
+CREATE FUNCTION _roaring64_rollup_lock(tables text[], mode text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -259,314 +39,423 @@ DECLARE
 									  least(500, max(setting) FILTER (WHERE name = 'deadlock_timeout')::numeric / 2))
 					  FROM pg_settings WHERE name IN ('lock_timeout', 'deadlock_timeout'));
 	start timestamptz := clock_timestamp();
-	tab regclass;
+	name text;
 BEGIN
-	FOREACH tab IN ARRAY tables LOOP
+	FOREACH name IN ARRAY tables LOOP
 		PERFORM set_config('lock_timeout', greatest(1, ceil(bound - 1000 * extract(
 			epoch FROM clock_timestamp() - start)::numeric))::text, true);
-		EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', tab, mode);
+		EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', name, mode);
 	END LOOP;
 	PERFORM set_config('lock_timeout', given, true);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_lock(regclass[], text) IS 'locks tables of a rollup within a bounded time';
+COMMENT ON FUNCTION _roaring64_rollup_lock(text[], text) IS 'locks tables of a rollup within a bounded time';
 
 -- Waits before a lock is tried again, longer each time; says at times who has it.
-CREATE FUNCTION _roaring64_rollup_wait(place regclass, target name, tries integer)
+CREATE FUNCTION _roaring64_rollup_wait(place regclass, target text, tries integer)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF tries = 3 OR tries % 6 = 0 THEN
-		RAISE NOTICE 'the rollup % waits for a lock', format('%I', target) USING
+		RAISE NOTICE 'the rollup % waits for a lock', quote_ident(target) USING
 			DETAIL = coalesce((
-				SELECT string_agg(format('process %s (%s), %s, in a transaction for %s', pid, usename, state,
-										 date_trunc('second', clock_timestamp() - xact_start)), '; ' ORDER BY xact_start)
-				FROM pg_stat_activity
-				WHERE pid <> pg_backend_pid() AND pid IN (
-					SELECT l.pid FROM pg_locks AS l
-					WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-						AND relation IN (
-							SELECT place UNION SELECT relid FROM pg_partition_tree(place)
-							UNION SELECT unnest(@extschema@._roaring64_rollup_members(place, target))
-							UNION SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, ''))))),
+				SELECT string_agg(coalesce(
+						   format('process %s (%s), %s, in a transaction for %s', a.pid, a.usename, a.state,
+								  date_trunc('second', clock_timestamp() - a.xact_start)),
+						   format('the prepared transaction %L, for %s', x.gid,
+								  date_trunc('second', clock_timestamp() - x.prepared))),
+					   '; ' ORDER BY coalesce(a.xact_start, x.prepared))
+				FROM (SELECT DISTINCT pid, virtualtransaction FROM pg_locks
+					  WHERE granted AND pid IS DISTINCT FROM pg_backend_pid()
+						  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+						  AND relation IN (SELECT place UNION SELECT relid FROM pg_partition_tree(place)
+							  UNION SELECT unnest(@extschema@._roaring64_rollup_members(place, target))
+							  UNION SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, '')))) AS l
+					LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+					LEFT JOIN pg_prepared_xacts AS x ON l.virtualtransaction = '-1/' || x.transaction),
 				'Nobody has it at the moment.');
 	END IF;
 	PERFORM pg_sleep(least(0.1 * 2 ^ least(tries - 1, 10), 5));
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_wait(regclass, name, integer) IS 'waits before a lock of a rollup is tried again';
-
--- Creates the triggers where they lack or were for other columns.  An argument
--- tells their function which are partitions, and which of these it cannot read.
-CREATE FUNCTION _roaring64_rollup_attach(source regclass, target name)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	follow regprocedure := @extschema@._roaring64_rollup_object(source, target, '_follow') || '()';
-	missing regclass[];
-	tab regclass;
-	deletes text;
-BEGIN
-	EXECUTE format('SELECT deletes FROM %s', @extschema@._roaring64_rollup_object(source, target, '_rollup'))
-	INTO STRICT deletes;
-	missing := ARRAY(
-		SELECT relid FROM (SELECT source UNION SELECT relid FROM pg_partition_tree(source)) AS t (relid)
-		WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relid AND tgfoid = follow AND (tgnargs = 0) = (relid = source)
-						  AND (encode(tgargs, 'escape') ~ 'refuse') = (@extschema@._roaring64_rollup_columns(relid)
-							   <> @extschema@._roaring64_rollup_columns(source)))
-		ORDER BY relid <> source, relid);
-	PERFORM @extschema@._roaring64_rollup_lock(missing, 'SHARE ROW EXCLUSIVE');
-	FOREACH tab IN ARRAY missing LOOP
-		EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tab), ''), '')
-				 FROM pg_trigger WHERE tgrelid = tab AND tgfoid = follow);
-		EXECUTE (
-			SELECT string_agg(format('CREATE TRIGGER %I %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION %s(%s);',
-									 @extschema@._roaring64_rollup_name(target, suffix), event, tab, rows,
-									 @extschema@._roaring64_rollup_object(source, target, '_follow'),
-									 CASE WHEN @extschema@._roaring64_rollup_columns(tab)
-										 <> @extschema@._roaring64_rollup_columns(source) THEN '''refuse'''
-										 WHEN tab <> source THEN '''partition''' END), '')
-			FROM (VALUES
-				('_insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new'),
-				('_update', 'AFTER UPDATE', 'REFERENCING OLD TABLE AS roaring64_old NEW TABLE AS roaring64_new'),
-				('_delete', 'AFTER DELETE', 'REFERENCING OLD TABLE AS roaring64_old'),
-				('_truncate', 'BEFORE TRUNCATE', '')) AS t (suffix, event, rows)
-			WHERE deletes <> 'keep' OR suffix IN ('_insert', '_update'));
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_attach(regclass, name) IS 'creates the triggers on the source of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_wait(regclass, text, integer) IS 'waits before a lock of a rollup is tried again';
 
 -- What a row of the source means, as a view of the source and as a function of
 -- a row: its key k1, k2 ..., of which a period is the last, its id, as it is and
--- as a bigint, and whether it is in the sets c1, c2 ....  A period is its first
--- day; a timestamptz is taken in UTC.  The conditions are texts that mean the
--- same with these settings.  The planner sees through the cast of source_row.
-CREATE FUNCTION _roaring64_rollup_define(source regclass, target name, key_columns name[], id_column name,
-										 conditions text[], columns name[], period_column name, period text)
+-- as a bigint, and whether it is in the sets c1, c2 ....  The conditions are texts
+-- that mean the same with these settings.  The planner sees through the cast of source_row.
+CREATE FUNCTION _roaring64_rollup_define(source regclass, names jsonb, options jsonb, conditions text[], columns name[])
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
 SET intervalstyle = 'postgres' SET standard_conforming_strings = on
 AS $$
 DECLARE
-	facts text := format('SELECT %s, %I AS i, %I::bigint AS id, %s',
-		concat_ws(', ', @extschema@._roaring64_rollup_list('%2$I AS k%1$s', key_columns),
-			(SELECT format('pg_catalog.date_trunc(%L, %I %s)::date AS k%s', period, attname,
-						   CASE atttypid WHEN 'timestamptz'::regtype THEN 'AT TIME ZONE ''UTC'''
-							   ELSE '::timestamp' END, cardinality(key_columns) + 1)
-			 FROM pg_attribute WHERE attrelid = source AND attname = period_column)),
-		id_column, id_column,
-		(SELECT string_agg(format('(%s) IS TRUE AS c%s', condition, i), ', ' ORDER BY i)
-		 FROM unnest(conditions) WITH ORDINALITY AS c (condition, i)));
-	rows_view text := @extschema@._roaring64_rollup_object(source, target, '_rows');
+	key_columns name[] := ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'));
+	keys text[] := ARRAY(SELECT quote_ident(k) FROM unnest(key_columns) AS k)
+		|| ARRAY(SELECT @extschema@._roaring64_rollup_period(options->>'period', attname, atttypid)
+				 FROM pg_attribute WHERE attrelid = source AND attname = options->>'period_column');
+	used name[] := columns || key_columns || ARRAY[options->>'id_column', options->>'period_column']::name[];
 BEGIN
-	EXECUTE format('CREATE VIEW %s AS %s FROM %s', rows_view, facts, source);
-	EXECUTE format('CREATE DOMAIN %s AS %s', @extschema@._roaring64_rollup_object(source, target, '_row'), source);
-	EXECUTE format('CREATE FUNCTION %s(source_row %s) RETURNS TABLE (%s) LANGUAGE sql IMMUTABLE PARALLEL SAFE '
-				   'BEGIN ATOMIC %s FROM (SELECT %s) AS %I; END',
-				   @extschema@._roaring64_rollup_object(source, target, '_facts'), @extschema@._roaring64_rollup_object(source, target, '_row'),
-				   (SELECT string_agg(format('%I %s', attname, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
-					FROM pg_attribute WHERE attrelid = rows_view::regclass AND attnum > 0),
-				   facts,
-				   (SELECT string_agg(DISTINCT format('(source_row::%s).%I AS %I', source, name, name), ', ')
-					FROM unnest(key_columns || id_column || period_column || columns) AS name WHERE name IS NOT NULL),
-				   (SELECT relname FROM pg_class WHERE oid = source));
+	names := names || jsonb_build_object(
+		'only', CASE WHEN (names->>'partitioned')::boolean THEN '' ELSE 'ONLY' END,
+		'facts_of_rows', format('SELECT %s, %I AS i, %2$I::bigint AS id, %s',
+		(SELECT string_agg(format('%s AS k%s', e, i), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY AS k (e, i)),
+		options->>'id_column',
+		(SELECT string_agg(format('(%s) IS TRUE AS c%s', e, i), ', ' ORDER BY i)
+		 FROM unnest(conditions) WITH ORDINALITY AS c (e, i))));
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'CREATE VIEW {rows} AS {facts_of_rows} FROM {only} {source}; COMMENT ON VIEW {rows} IS {part}; '
+		'CREATE DOMAIN {row} AS {source}; COMMENT ON DOMAIN {row} IS {part}', names);
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'CREATE FUNCTION {facts}(source_row {row}) RETURNS TABLE ({results}) LANGUAGE sql IMMUTABLE PARALLEL SAFE '
+		'BEGIN ATOMIC {facts_of_rows} FROM (SELECT {fields}) AS {alias}; END; COMMENT ON FUNCTION {facts} IS {part}',
+		names || jsonb_build_object(
+			'results', (SELECT string_agg(format('%I %s', attname, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
+						FROM pg_attribute WHERE attrelid = (names->>'rows')::regclass AND attnum > 0),
+			'fields', (SELECT string_agg(DISTINCT format('(source_row::%s).%I AS %2$I', source, name), ', ')
+					   FROM unnest(used) AS name WHERE name IS NOT NULL),
+			'alias', (SELECT quote_ident(relname) FROM pg_class WHERE oid = source)));
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_define(regclass, name, name[], name, text[], name[], name, text) IS
+COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[], name[]) IS
 'creates the view and the function of what a source''s rows mean';
 
--- The first step.
+-- The statements of a rollup, as templates.
+CREATE FUNCTION _roaring64_rollup_statement(name text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE name
+WHEN 'tables' THEN $$
+CREATE TABLE {target} ([{column}, ...]) AS SELECT [k{k}, ...] FROM {rows} WITH NO DATA;
+ALTER TABLE {target}
+	[ADD COLUMN {set} {ext}.roaring64 NOT NULL DEFAULT '{}', ALTER COLUMN {set} SET STORAGE EXTERNAL, ...];
+CREATE TABLE {parts} AS SELECT NULL::bigint AS n, [k{k}, ...] FROM {rows} WITH NO DATA;
+ALTER TABLE {parts}
+	[ADD COLUMN s{n} {ext}.roaring64, ALTER COLUMN s{n} SET STORAGE EXTERNAL, ADD COLUMN r{n} {ext}.roaring64, ...];
+CREATE INDEX ON {parts} ([k{k}, ...]);
+COMMENT ON TABLE {parts} IS {part};
+CREATE TABLE {tables} (trigger oid, name text, file bigint NOT NULL, blocks bigint NOT NULL, blocks_done bigint NOT NULL,
+	copied boolean NOT NULL, PRIMARY KEY (trigger, name));
+COMMENT ON TABLE {tables} IS {part};
+CREATE TABLE {state} (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, deletes text NOT NULL,
+	rows_done bigint NOT NULL, rows_estimated bigint NOT NULL, keys_done bigint NOT NULL, keys bigint NOT NULL,
+	rows_per_second bigint, time_left interval, started timestamptz NOT NULL, changed timestamptz NOT NULL,
+	told timestamptz NOT NULL, batch_rows bigint NOT NULL, batch_keys bigint NOT NULL, given jsonb NOT NULL,
+	names jsonb NOT NULL, statements jsonb NOT NULL);
+COMMENT ON TABLE {state} IS {part}$$
+
+-- The index is in no order that GROUP BY can use, which would fetch each row by it.  A
+-- publication of all tables wants to know what is deleted.
+WHEN 'deferred' THEN $$
+CREATE TABLE {pending} AS SELECT [k{k}, ...], [c{n}, ...], id FROM {rows} WITH NO DATA;
+CREATE INDEX ON {pending} ([k{k} NULLS FIRST, ...]);
+ALTER TABLE {pending} REPLICA IDENTITY FULL{not_null};
+COMMENT ON TABLE {pending} IS {part};
+CREATE VIEW {now} AS
+SELECT [{column}, ...], [coalesce({ext}.roaring64_or_agg({set}), '{}') AS {set}, ...]
+FROM (
+	SELECT [{column}, ...], [{set}, ...] FROM {target}
+	UNION ALL
+	SELECT [k{k}, ...], [{ext}.roaring64_agg(id) FILTER (WHERE c{n}), ...] FROM {pending} GROUP BY [k{k}, ...]) AS u
+GROUP BY [{column}, ...];
+COMMENT ON VIEW {now} IS {part}$$
+
+WHEN 'copy' THEN $$
+WITH copied AS (
+	INSERT INTO {parts} (n, [k{k}, ...], [s{n}, ...])
+	SELECT count(*), [f.k{k}{collate}, ...], [{ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), ...]
+	FROM (SELECT {source_columns} FROM ONLY {table}{range}) AS r, {facts}(ROW(r.*)::{row}) AS f
+	GROUP BY [f.k{k}{collate}, ...]
+	ORDER BY [f.k{k}{collate}, ...]
+	RETURNING n)
+SELECT coalesce(sum(n), 0)::bigint FROM copied$$
+WHEN 'number_keys' THEN $$
+CREATE TABLE {keys_table} AS SELECT row_number() OVER (ORDER BY [k{k}, ...]) AS n, [k{k}, ...]
+FROM (SELECT [k{k}, ...] FROM {parts} WHERE n IS NOT NULL GROUP BY [k{k}, ...]) AS k;
+COMMENT ON TABLE {keys_table} IS {part};
+ALTER TABLE {keys_table} ADD PRIMARY KEY (n);
+ANALYZE {keys_table}, {parts}$$
+
+-- The keys of numbers $1 to $2, but only the first of those that come after the time $3
+WHEN 'insert_keys' THEN $$
+INSERT INTO {target} ([{column}, ...])
+SELECT [k{k}, ...] FROM (
+	SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2 AND (n = $1 OR clock_timestamp() < $3) ORDER BY n) AS b
+ON CONFLICT DO NOTHING$$
+WHEN 'lock_keys' THEN $$
+SELECT max(n) FROM (
+	SELECT n, $1 - 1 + row_number() OVER (ORDER BY n) AS next
+	FROM (
+		SELECT p.n FROM (
+			SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2 AND (n = $1 OR clock_timestamp() < $3) ORDER BY n) AS p
+		JOIN {target} AS t ON {merge_match} ORDER BY p.n FOR UPDATE OF t) AS l) AS o
+WHERE n = next$$
+WHEN 'merge' THEN $$
+UPDATE {target} AS t SET [{set} = {ext}.roaring64_or(t.{set}, p.s{n}), ...]
+FROM (
+	SELECT n, [k{k}, ...], [{ext}.roaring64_andnot(coalesce({ext}.roaring64_or_agg(s{n}), '{}'),
+		coalesce({ext}.roaring64_or_agg(r{n}), '{}')) AS s{n}, ...]
+	FROM (
+		SELECT b.n, [b.k{k}, ...], [q.s{n}, q.r{n}, ...]
+		FROM (SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2) AS b JOIN {parts} AS q ON {parts_match}) AS j
+	GROUP BY n, [k{k}, ...]) AS p
+WHERE {merge_match}$$
+
+-- What is read is what is deleted: one statement has one snapshot.  Two folds take keys in
+-- order, so there is no deadlock; the second one of the same blocks adds what is there already.
+WHEN 'fold' THEN $$
+WITH taken AS (DELETE FROM {pending} WHERE ctid >= $1 AND ctid < $2)
+INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+SELECT [k{k}, ...], [coalesce({ext}.roaring64_agg(id) FILTER (WHERE c{n}), '{}'), ...]
+FROM {pending} WHERE ctid >= $1 AND ctid < $2
+GROUP BY [k{k}, ...]
+ORDER BY [k{k}, ...]
+ON CONFLICT ([{column}, ...]) DO UPDATE SET
+	[{set} = CASE WHEN {ext}.roaring64_is_empty(excluded.{set}) THEN t.{set}
+		ELSE {ext}.roaring64_or(t.{set}, excluded.{set}) END, ...]$$
+WHEN 'verify' THEN $$
+SELECT (SELECT to_jsonb(k.*) FROM (SELECT [g.k{k} AS {column}, ...]) AS k), s.name,
+	{ext}.roaring64_andnot(s.fact, s.held), CASE WHEN {keeps} THEN '{}' ELSE {ext}.roaring64_andnot(s.held, s.fact) END
+FROM (
+	SELECT [k{k}, ...], [coalesce({ext}.roaring64_or_agg(f{n}), '{}') AS f{n}, ...],
+		[coalesce({ext}.roaring64_or_agg(t{n}), '{}') AS t{n}, ...]
+	FROM (
+		SELECT [k{k}, ...], [{ext}.roaring64_agg(id) FILTER (WHERE c{n}) AS f{n}, ...],
+			[NULL::{ext}.roaring64 AS t{n}, ...] FROM {rows} GROUP BY [k{k}, ...]
+		UNION ALL
+		SELECT [t.{column}, ...], [NULL::{ext}.roaring64, ...], [t.{set}, ...] FROM {held} AS t) AS u
+	GROUP BY [k{k}, ...]) AS g,
+	LATERAL (VALUES [({set_text}::name, f{n}, t{n}), ...]) AS s (name, fact, held)
+WHERE NOT {ext}.roaring64_is_empty({ext}.roaring64_andnot(s.fact, s.held))
+	OR NOT {keeps} AND s.fact OPERATOR({ext}.<>) s.held
+ORDER BY [k{k}, ...]$$
+END;
+COMMENT ON FUNCTION _roaring64_rollup_statement(text) IS 'templates of the statements of a rollup';
+
+-- What the templates of a rollup name, before there is anything of it.
+CREATE FUNCTION _roaring64_rollup_names(source regclass, target name, options jsonb, set_names text[])
+RETURNS jsonb LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT jsonb_object_agg(o.name, @extschema@._roaring64_rollup_object(source, target, o.suffix)) || jsonb_build_object(
+		'ext', '@extschema@', 'name', target, 'part', quote_literal(format('part of the rollup %I', target)),
+		'target_text', quote_literal(@extschema@._roaring64_rollup_object(source, target, '')),
+		'partitioned', (SELECT relkind = 'p' FROM pg_class WHERE oid = source),
+		'deferred', options->'deferred', 'deletes', options->'deletes', 'keeps', options->>'deletes' = 'keep',
+		'events', CASE WHEN (SELECT relkind = 'p' FROM pg_class WHERE oid = source) THEN '["insert"]'
+			WHEN options->>'deletes' = 'keep' THEN '["insert", "update"]'
+			ELSE '["insert", "update", "delete", "truncate"]' END::jsonb,
+		'held', @extschema@._roaring64_rollup_object(source, target,
+			CASE WHEN (options->>'deferred')::boolean THEN '_now' ELSE '' END),
+		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c), 'column_text', quote_literal(c)) ORDER BY i)
+				 FROM unnest(ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'))
+							 || (options->>'period_column')) WITH ORDINALITY AS k (c, i) WHERE c IS NOT NULL),
+		'sets', (SELECT jsonb_agg(jsonb_build_object('n', i, 'set', quote_ident(s), 'set_text', quote_literal(s)) ORDER BY i)
+				 FROM unnest(set_names) WITH ORDINALITY AS n (s, i)),
+		'changed', (SELECT string_agg(format('change.a%s OPERATOR(%s.|) change.r%1$s', i, '@extschema@'),
+									  ' OPERATOR(@extschema@.|) ') FROM generate_subscripts(set_names, 1) AS i))
+	FROM (VALUES ('target', ''), ('state', '_rollup'), ('rows', '_rows'), ('row', '_row'), ('facts', '_facts'),
+			('tables', '_tables'), ('parts', '_parts'), ('keys_table', '_keys'), ('pending', '_pending'), ('now', '_now'),
+			('insert', '_insert'), ('update', '_update'), ('delete', '_delete'), ('truncate', '_truncate')) AS o (name, suffix)
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_names(regclass, name, jsonb, text[]) IS 'names for the templates of a rollup';
+
+-- The same with what the target's unique index says: the equality of each column of the
+-- key, as OPERATOR(schema.=), and its collation.
+CREATE FUNCTION _roaring64_rollup_matches(source regclass, names jsonb)
+RETURNS jsonb LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH keys AS (
+		SELECT k.i, e.entry || jsonb_build_object('collate',
+				CASE WHEN co.oid IS NULL THEN '' ELSE format(' COLLATE %s', co.oid::regcollation) END) AS entry,
+			format(CASE WHEN a.attnotnull THEN '%%1$s %1$s %%2$s'
+					   ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END,
+				   replace(format('OPERATOR(%I.%s)', n.nspname, o.oprname), '%', '%%')) AS equal
+		FROM pg_index AS x
+			CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
+			JOIN jsonb_array_elements(names->'keys') WITH ORDINALITY AS e (entry, i) ON e.i = k.i
+			JOIN pg_attribute AS r ON r.attrelid = x.indrelid AND r.attnum = k.attnum
+			JOIN pg_attribute AS a ON a.attrelid = source AND a.attname = r.attname
+			JOIN pg_type AS y ON y.oid = r.atttypid
+			LEFT JOIN pg_collation AS co ON co.oid = r.attcollation AND co.oid <> y.typcollation
+			JOIN pg_opclass AS p ON p.oid = k.opclass
+			JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
+				AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
+			JOIN pg_operator AS o ON o.oid = s.amopopr
+			JOIN pg_namespace AS n ON n.oid = o.oprnamespace
+		WHERE x.indrelid = (names->>'target')::regclass)
+	SELECT names || jsonb_build_object('keys', (SELECT jsonb_agg(entry ORDER BY i) FROM keys))
+		|| jsonb_object_agg(m.name, (
+			SELECT string_agg(format(equal, @extschema@._roaring64_rollup_fill(one, entry),
+									 @extschema@._roaring64_rollup_fill(other, entry)), ' AND ' ORDER BY i) FROM keys))
+	FROM (VALUES ('rows_match', 'f.k{k}', 'change.k{k}'), ('target_match', 't.{column}', 'change.k{k}'),
+			('merge_match', 't.{column}', 'p.k{k}'), ('parts_match', 'q.k{k}', 'b.k{k}')) AS m (name, one, other)
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS 'names for the templates of a rollup, and conditions of its keys';
+
+-- Creates what a rollup has, but for the triggers.  Returns the names for templates.
+CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb, options jsonb)
+RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	nullable boolean := (
+		SELECT bool_or(NOT attnotnull)
+		FROM pg_attribute JOIN jsonb_array_elements(names->'keys') AS k ON quote_ident(attname) = k->>'column'
+		WHERE attrelid = source);
+BEGIN
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'), names);
+	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN nullable THEN
+		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
+		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
+	IF options ? 'period_column' THEN
+		EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', names->>'target', options->>'period_column', format(
+			CASE WHEN options->>'period' ~ 'day|week|month|quarter|year' THEN 'first day of the %s, in UTC'
+				ELSE 'start of each %s, in UTC' END, options->>'period'));
+	END IF;
+	IF (options->>'deferred')::boolean THEN
+		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'),
+			names || jsonb_build_object('not_null', CASE WHEN nullable THEN ''
+				ELSE @extschema@._roaring64_rollup_fill(', [ALTER COLUMN k{k} SET NOT NULL, ...]', names) END));
+	END IF;
+	RETURN @extschema@._roaring64_rollup_matches(source, names);
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_tables(regclass, jsonb, jsonb) IS 'creates the tables of a rollup';
+
+-- The first step, as the source's owner, whoever calls it.
 CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text,
-										batch_rows integer)
+										batch_rows bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	key_columns name[] := ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'));
-	period_column name := options->>'period_column';
-	names name[] := array_remove(key_columns || period_column, NULL);
-	set_names name[] := ARRAY(SELECT json_object_keys(sets));
+	role text := current_setting('role');
+	tables oid[] := ARRAY(SELECT source::oid UNION SELECT relid::oid FROM pg_partition_tree(source));
+	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
+	names jsonb;
 	conditions text[];
 	columns name[];
-	set_condition text;
 	c record;
-	keys text;
-	nullable boolean;
-	matches text[];
-	t text[];			-- the target, _rollup, _tables, _parts, _pending, _now, _rows
 BEGIN
-	FOR set_condition IN SELECT value FROM json_each_text(sets) LOOP
-		SELECT * INTO STRICT c
-		FROM @extschema@._roaring64_rollup_condition(source, options->>'id_column', set_condition, path);
+	-- one at a time, without a writer who notices
+	PERFORM @extschema@._roaring64_rollup_lock(ARRAY[source_name], 'SHARE UPDATE EXCLUSIVE');
+	IF @extschema@._roaring64_rollup_exists(source, target) THEN
+		RETURN;
+	END IF;
+	FOR c IN SELECT * FROM @extschema@._roaring64_rollup_conditions(source, options->>'id_column', sets, path) LOOP
 		conditions := conditions || c.expression;
 		columns := columns || c.columns;
 	END LOOP;
-	keys := @extschema@._roaring64_rollup_list('k%1$s', names);
-	t := ARRAY(SELECT @extschema@._roaring64_rollup_object(source, target, suffix)
-			   FROM unnest(ARRAY['', '_rollup', '_tables', '_parts', '_pending', '_now', '_rows']) AS suffix);
-	SELECT coalesce(bool_or(NOT attnotnull), false) INTO nullable
-	FROM pg_attribute WHERE attrelid = source AND attname = ANY (names);
-
-	-- owned by the source's owner, whoever calls this
+	names := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
+		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
-	PERFORM @extschema@._roaring64_rollup_define(source, target, key_columns, options->>'id_column',
-												 conditions, columns, period_column, options->>'period');
-	EXECUTE format('CREATE TABLE %s (%s) AS SELECT %s FROM %s WITH NO DATA', t[1],
-				   @extschema@._roaring64_rollup_list('%2$I', names), keys, t[7]);
-	EXECUTE format('ALTER TABLE %s %s', t[1], @extschema@._roaring64_rollup_list(
-		'ADD COLUMN %2$I %3$s.roaring64 NOT NULL DEFAULT ''{}'', ALTER COLUMN %2$I SET STORAGE EXTERNAL', set_names));
-	EXECUTE format(CASE WHEN nullable THEN 'CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT'
-					   ELSE 'ALTER TABLE %s ADD PRIMARY KEY (%s)' END,
-				   t[1], @extschema@._roaring64_rollup_list('%2$I', names));
-	IF nullable THEN
-		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[1]);
-	END IF;
-	IF period_column IS NOT NULL THEN
-		EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', t[1], period_column,
-					   format('first day of the %s, in UTC', options->>'period'));
-	END IF;
-	EXECUTE format('CREATE TABLE %s AS SELECT NULL::bigint AS n, %s FROM %s WITH NO DATA', t[4], keys, t[7]);
-	EXECUTE format('ALTER TABLE %s %s', t[4], @extschema@._roaring64_rollup_list(
-		'ADD COLUMN s%1$s %3$s.roaring64, ALTER COLUMN s%1$s SET STORAGE EXTERNAL, '
-		'ADD COLUMN r%1$s %3$s.roaring64', set_names));
-	EXECUTE format('CREATE INDEX ON %s (%s)', t[4], keys);
-	IF (options->>'deferred')::boolean THEN
-		EXECUTE format('CREATE TABLE %s AS SELECT %s, %s, id FROM %s WITH NO DATA', t[5], keys,
-					   @extschema@._roaring64_rollup_list('c%1$s', set_names), t[7]);
-		-- in no order that GROUP BY can use, which would fetch each row by the index
-		EXECUTE format('CREATE INDEX ON %s (%s)', t[5], @extschema@._roaring64_rollup_list('k%1$s NULLS FIRST', names));
-		-- a publication of all tables wants to know what is deleted
-		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', t[5]) || CASE WHEN NOT nullable THEN
-			@extschema@._roaring64_rollup_list(', ALTER COLUMN k%1$s SET NOT NULL', names, '') ELSE '' END;
-		EXECUTE format('CREATE VIEW %s AS SELECT %s, %s FROM (SELECT %s, %s FROM %s UNION ALL '
-					   'SELECT %s, %s FROM %s GROUP BY %s) AS u GROUP BY %s', t[6],
-			@extschema@._roaring64_rollup_list('%2$I', names),
-			@extschema@._roaring64_rollup_list('coalesce(%3$s.roaring64_or_agg(%2$I), ''{}'') AS %2$I', set_names),
-			@extschema@._roaring64_rollup_list('%2$I', names), @extschema@._roaring64_rollup_list('%2$I', set_names), t[1],
-			keys, @extschema@._roaring64_rollup_list('%3$s.roaring64_agg(id) FILTER (WHERE c%1$s)', set_names),
-			t[5], keys, @extschema@._roaring64_rollup_list('%2$I', names));
-	END IF;
-
-	-- the equality of each column of the unique index, as OPERATOR(schema.=)
-	SELECT array_agg(format(CASE WHEN a.attnotnull THEN '%%1$s %1$s %%2$s'
-								ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END,
-							replace(format('OPERATOR(%I.%s)', n.nspname, o.oprname), '%', '%%')) ORDER BY k.i)
-	INTO STRICT matches
-	FROM pg_index AS x
-		CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
-		JOIN pg_attribute AS r ON r.attrelid = x.indrelid AND r.attnum = k.attnum
-		JOIN pg_attribute AS a ON a.attrelid = source AND a.attname = r.attname
-		JOIN pg_opclass AS p ON p.oid = k.opclass
-		JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
-			AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
-		JOIN pg_operator AS o ON o.oid = s.amopopr
-		JOIN pg_namespace AS n ON n.oid = o.oprnamespace
-	WHERE x.indrelid = t[1]::regclass;
-	EXECUTE format('CREATE TABLE %s (name text PRIMARY KEY, file bigint NOT NULL, blocks bigint NOT NULL, '
-				   'blocks_done bigint NOT NULL, copied boolean NOT NULL)', t[3]);
-	EXECUTE format('CREATE TABLE %s (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, '
-				   'deletes text NOT NULL, rows_done bigint NOT NULL, rows_estimated bigint NOT NULL, '
-				   'keys_done bigint NOT NULL, keys bigint NOT NULL, rows_per_second bigint, time_left interval, '
-				   'started timestamptz NOT NULL, changed timestamptz NOT NULL, told timestamptz NOT NULL, '
-				   'names name[] NOT NULL, set_names name[] NOT NULL, matches text[] NOT NULL, '
-				   'batch_rows bigint NOT NULL, batch_keys bigint NOT NULL, given jsonb NOT NULL)', t[2]);
+	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions, columns);
+	names := @extschema@._roaring64_rollup_tables(source, names, options);
 	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, 0, $4, 0, 0, NULL, NULL, now(), now(), now(), '
-				   '$5, $6, $7, $8, 100, $9', t[2])
-	USING @extschema@._roaring64_rollup_object(source, (SELECT relname FROM pg_class WHERE oid = source), ''),
-		(options->>'deferred')::boolean, options->>'deletes',
+				   '$5, 100, $6, $7, $8', names->>'state')
+	USING source_name, (options->>'deferred')::boolean, options->>'deletes',
 		(SELECT coalesce(sum(CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 100 END
 							 * (pg_relation_size(oid) / current_setting('block_size')::bigint)), 0)::bigint
-		 FROM pg_class
-		 WHERE relkind = 'r' AND oid IN (SELECT source UNION SELECT relid FROM pg_partition_tree(source))),
-		names, set_names, matches, coalesce(batch_rows, 800000), options;
-	PERFORM @extschema@._roaring64_rollup_follow(source, target, true);
-	EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC',
-				   @extschema@._roaring64_rollup_object(source, target, '_follow'));
-	PERFORM @extschema@._roaring64_rollup_attach(source, target);
+		 FROM pg_class WHERE relkind = 'r' AND oid = ANY (tables)),
+		coalesce(batch_rows, 800000), options, names,
+		(SELECT jsonb_object_agg(s, @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement(s), names))
+		 FROM unnest('{number_keys,insert_keys,lock_keys,merge,fold,verify}'::text[]) AS s);
+	PERFORM @extschema@._roaring64_rollup_follow(names, true);
+	PERFORM @extschema@._roaring64_rollup_try(names);
+	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
+		SELECT oid::regclass::text FROM pg_class WHERE oid = ANY (tables) ORDER BY oid <> source, oid), 'SHARE ROW EXCLUSIVE');
+	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
+	PERFORM set_config('role', role, true);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text, integer) IS
+COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text, bigint) IS
 'first step of a rollup: creates its tables and triggers';
 
+-- A table that is not copied, or not all of it, and the trigger by which it is known.
+CREATE FUNCTION _roaring64_rollup_next(names jsonb, OUT tab regclass, OUT trigger oid, OUT name text, OUT density real,
+									   OUT is_heap boolean)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	kind "char";
+BEGIN
+	EXECUTE @extschema@._roaring64_rollup_fill($q$
+		SELECT c.oid, t.oid, n.nspname || '.' || c.relname, c.relkind,
+			CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 100 END, coalesce(a.amname = 'heap', false)
+		FROM (SELECT tgrelid, max(oid) AS oid FROM pg_trigger WHERE tgfoid = $1 GROUP BY tgrelid) AS t
+			JOIN pg_class AS c ON c.oid = t.tgrelid AND c.relkind <> 'p'
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			LEFT JOIN pg_am AS a ON a.oid = c.relam
+		WHERE NOT EXISTS (SELECT FROM {tables} AS d
+						  WHERE d.copied AND d.trigger = t.oid AND d.name = n.nspname || '.' || c.relname)
+		ORDER BY 3 LIMIT 1$q$, names)
+	INTO tab, trigger, name, kind, density, is_heap USING (names->>'insert')::regproc;
+	IF kind = 'f' THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('partition %s is a foreign table, whose rows a rollup does not see', tab),
+			HINT = 'Detach it.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_next(jsonb) IS 'table that a rollup has to copy';
+
 -- Copies a range of blocks of a table into the parts, or numbers the keys if
--- nothing is left.  A table that was rewritten is copied from the beginning.
+-- nothing is left.  A table that was rewritten meanwhile is copied from the beginning.
 -- work_mem is for a default number of rows, which are sorted if the keys are many.
-CREATE FUNCTION _roaring64_rollup_copy(source regclass, target name)
+CREATE FUNCTION _roaring64_rollup_copy(source regclass, m jsonb)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET work_mem = '80MB' SET hash_mem_multiplier = 1
 AS $$
 DECLARE
-	m record;
-	c record;
+	names jsonb := m->'names';
+	c record := @extschema@._roaring64_rollup_next(m->'names');
 	progress record;
-	state text := @extschema@._roaring64_rollup_object(source, target, '_rollup');
-	tables text := @extschema@._roaring64_rollup_object(source, target, '_tables');
-	parts text := @extschema@._roaring64_rollup_object(source, target, '_parts');
-	keys_table text := @extschema@._roaring64_rollup_object(source, target, '_keys');
 	start timestamptz := clock_timestamp();
 	blocks_end bigint;
 	rows_copied bigint;
-	keys text;
 BEGIN
-	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
-	EXECUTE format(
-		'SELECT c.oid::regclass AS tab, format(''%%I.%%I'', nspname, relname) AS name, '
-		'CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 100 END AS density, '
-		'amname = ''heap'' AS heap '
-		'FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace JOIN pg_am AS a ON a.oid = relam '
-		'WHERE relkind = ''r'' AND c.oid IN (SELECT $1 UNION SELECT relid FROM pg_partition_tree($1)) '
-		'AND NOT EXISTS (SELECT FROM %s AS t WHERE t.copied AND t.name = format(''%%I.%%I'', nspname, relname) '
-		'AND t.file = pg_relation_filenode(c.oid)) '
-		'ORDER BY 2 LIMIT 1', tables) INTO c USING source;
-	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
 	IF c.tab IS NULL THEN
-		EXECUTE format('CREATE TABLE %s AS SELECT row_number() OVER (ORDER BY %s) AS n, %s '
-					   'FROM (SELECT %s FROM %s WHERE n IS NOT NULL GROUP BY %s) AS k',
-					   keys_table, keys, keys, keys, parts, keys);
-		GET DIAGNOSTICS rows_copied = ROW_COUNT;
-		EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (n)', keys_table);
-		EXECUTE format('ANALYZE %s, %s', keys_table, parts);
-		EXECUTE format('UPDATE %s SET state = ''merging'', keys = $1, rows_estimated = rows_done, changed = now(), '
-					   'time_left = NULL', state) USING rows_copied;
+		EXECUTE m->'statements'->>'number_keys';
+		EXECUTE @extschema@._roaring64_rollup_fill(
+			'UPDATE {state} SET state = ''merging'', keys_done = 0, keys = (SELECT count(*) FROM {keys_table}), '
+			'rows_estimated = rows_done, changed = now(), time_left = NULL', names);
 		RETURN;
 	END IF;
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
-	EXECUTE format(
-		'INSERT INTO %s AS t VALUES ($1, pg_relation_filenode($2), $3, 0, false) '
-		'ON CONFLICT (name) DO UPDATE SET file = excluded.file, blocks = excluded.blocks, blocks_done = 0, copied = false '
-		'WHERE t.file <> excluded.file', tables)
-	USING c.name, c.tab, CASE WHEN c.heap THEN pg_relation_size(c.tab) / current_setting('block_size')::bigint ELSE 0 END;
-	EXECUTE format('SELECT * FROM %s WHERE name = $1', tables) INTO STRICT progress USING c.name;
-	blocks_end := progress.blocks_done + greatest(1, m.batch_rows / greatest(c.density, 1))::bigint;
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'INSERT INTO {tables} AS t VALUES ($1, $2, pg_relation_filenode($3), $4, 0, false) '
+		'ON CONFLICT (trigger, name) DO UPDATE SET file = excluded.file, blocks = excluded.blocks, blocks_done = 0 '
+		'WHERE t.file <> excluded.file', names)
+	USING c.trigger, c.name, c.tab,
+		CASE WHEN c.is_heap THEN pg_relation_size(c.tab) / current_setting('block_size')::bigint ELSE 0 END;
+	EXECUTE format('SELECT * FROM %s WHERE trigger = $1 AND name = $2', names->>'tables')
+	INTO STRICT progress USING c.trigger, c.name;
+	blocks_end := progress.blocks_done + greatest(1, (m->>'batch_rows')::bigint / greatest(c.density, 1))::bigint;
 
 	-- the triggers take care of rows in blocks that are added later
-	EXECUTE format(
-		'WITH copied AS (INSERT INTO %s (n, %s, %s) SELECT count(*), %s, %s '
-		'FROM (SELECT f.* FROM (SELECT %s FROM ONLY %s %s) AS roaring64_row, %s(roaring64_row::%s) AS f) AS f '
-		'GROUP BY %s ORDER BY %s RETURNING n) SELECT coalesce(sum(n), 0)::bigint FROM copied',
-		parts, keys, @extschema@._roaring64_rollup_list('s%1$s', m.set_names), keys,
-		@extschema@._roaring64_rollup_list('%3$s.roaring64_agg(id) FILTER (WHERE c%1$s)', m.set_names),
-		-- the columns in the order of the whole table
-		@extschema@._roaring64_rollup_list('%2$I', @extschema@._roaring64_rollup_columns(source)), c.tab,
-		CASE WHEN c.heap THEN format('WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
-									 progress.blocks_done, least(blocks_end, 4294967295)) END,
-		@extschema@._roaring64_rollup_object(source, target, '_facts'), @extschema@._roaring64_rollup_object(source, target, '_row'), keys, keys)
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names || jsonb_build_object(
+		'table', c.tab, 'range', CASE WHEN c.is_heap THEN format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
+			progress.blocks_done, least(blocks_end, 4294967295)) ELSE '' END,
+		-- in the order of the whole table
+		'source_columns', (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+						   WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)))
 	INTO rows_copied;
-	EXECUTE format('UPDATE %s SET blocks_done = least($2, blocks), copied = $2 >= blocks WHERE name = $1', tables)
-	USING c.name, blocks_end;
+	EXECUTE format('UPDATE %s SET blocks_done = least($2, blocks), copied = $2 >= blocks WHERE trigger = $1 AND name = $3',
+				   names->>'tables') USING c.trigger, blocks_end, c.name;
 	EXECUTE format(
 		'UPDATE %s SET rows_done = rows_done + $1, rows_estimated = greatest(rows_estimated, rows_done + $1), '
 		'rows_per_second = $1 / $2, changed = now(), '
-		'time_left = greatest(rows_estimated - rows_done - $1, 0) * $2 / greatest($1, 1) * interval ''1 second''', state)
+		'time_left = greatest(rows_estimated - rows_done - $1, 0) * $2 / greatest($1, 1) * interval ''1 second''',
+		names->>'state')
 	USING rows_copied, greatest(extract(epoch FROM clock_timestamp() - start), 0.001);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, name) IS 'step of a rollup: copies some rows';
+COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, jsonb) IS 'step of a rollup: copies some rows';
 
 -- Merges the parts of some keys into the target.  Writers of these keys wait, so
 -- it takes as many keys as can be merged in about a tenth of a second.  It waits
@@ -576,94 +465,104 @@ COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, name) IS 'step of a rollup:
 -- the order of n, so those locked in time are the first ones.  Of these it takes as
 -- many as have no gap: a key that was not inserted in time has no row, but a writer
 -- may have made one for a later key.
-CREATE FUNCTION _roaring64_rollup_merge(source regclass, target name)
+CREATE FUNCTION _roaring64_rollup_merge(m jsonb)
 RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET enable_sort = off SET work_mem = '64MB'
 AS $$
 DECLARE
-	m record;
 	patience interval := least(interval '50 ms', current_setting('deadlock_timeout')::interval / 4);
-	state text := @extschema@._roaring64_rollup_object(source, target, '_rollup');
-	target_table text := @extschema@._roaring64_rollup_object(source, target, '');
-	keys_table text := @extschema@._roaring64_rollup_object(source, target, '_keys');
-	batch text;
-	match text;
-	last_key bigint;
+	given text := current_setting('lock_timeout');
+	state text := m->'names'->>'state';
+	first_key bigint := (m->>'keys_done')::bigint + 1;
+	last_key bigint := (m->>'keys_done')::bigint + (m->>'batch_keys')::bigint;
 	start timestamptz := clock_timestamp();
 	seconds numeric;
 BEGIN
-	EXECUTE format('SELECT * FROM %s', state) INTO STRICT m;
-	PERFORM @extschema@._roaring64_rollup_expect(target_table, m.names || m.set_names);
-	PERFORM set_config('lock_timeout', format('%s ms', ceil(2000 * extract(epoch FROM patience))), true);
-	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s AND (n = %s OR clock_timestamp() < $1) ORDER BY n',
-					keys_table, m.keys_done, m.keys_done + m.batch_keys, m.keys_done + 1);
-	match := @extschema@._roaring64_rollup_match(m.matches, m.names, 't.%2$I', 'p.k%1$s');
 	BEGIN
-		EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM (%s) AS b ON CONFLICT DO NOTHING',
-					   target_table, @extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('k%1$s', m.names), batch)
-		USING clock_timestamp() + patience;
-		EXECUTE format('SELECT max(n) FROM (SELECT n, %s + row_number() OVER (ORDER BY n) AS next '
-					   'FROM (SELECT p.n FROM (%s) AS p JOIN %s AS t ON %s ORDER BY p.n FOR UPDATE OF t) AS l) AS o '
-					   'WHERE n = next', m.keys_done, batch, target_table, match)
-		INTO STRICT last_key USING clock_timestamp() + patience;
+		PERFORM set_config('lock_timeout', format('%s ms', ceil(2000 * extract(epoch FROM patience))), true);
+		EXECUTE m->'statements'->>'insert_keys' USING first_key, last_key, clock_timestamp() + patience;
+		EXECUTE m->'statements'->>'lock_keys' INTO STRICT last_key USING first_key, last_key, clock_timestamp() + patience;
+		PERFORM set_config('lock_timeout', given, true);
 	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);
 		RETURN 'busy';
 	END;
-	batch := format('SELECT * FROM %s WHERE n > %s AND n <= %s', keys_table, m.keys_done, last_key);
-	EXECUTE format(
-		'UPDATE %s AS t SET %s FROM (SELECT n, %s, %s FROM (SELECT b.n, %s, %s FROM (%s) AS b JOIN %s AS q ON %s) AS j '
-		'GROUP BY n, %s) AS p WHERE %s',
-		target_table,
-		@extschema@._roaring64_rollup_list('%2$I = %3$s.roaring64_or(t.%2$I, p.s%1$s)', m.set_names),
-		@extschema@._roaring64_rollup_list('k%1$s', m.names),
-		@extschema@._roaring64_rollup_list('%3$s.roaring64_andnot(coalesce(%3$s.roaring64_or_agg(s%1$s), ''{}''), '
-									'coalesce(%3$s.roaring64_or_agg(r%1$s), ''{}'')) AS s%1$s', m.set_names),
-		@extschema@._roaring64_rollup_list('b.k%1$s', m.names),
-		@extschema@._roaring64_rollup_list('q.s%1$s, q.r%1$s', m.set_names),
-		batch, @extschema@._roaring64_rollup_object(source, target, '_parts'),
-		@extschema@._roaring64_rollup_match(m.matches, m.names, 'q.k%1$s', 'b.k%1$s'),
-		@extschema@._roaring64_rollup_list('k%1$s', m.names), match);
+	EXECUTE m->'statements'->>'merge' USING first_key, last_key;
 	seconds := greatest(extract(epoch FROM clock_timestamp() - start), 0.001);
 	EXECUTE format('UPDATE %s SET keys_done = $2, changed = now(), '
 				   'batch_keys = CASE WHEN $1 < 0.05 THEN batch_keys * 2 WHEN $1 > 0.2 THEN greatest(batch_keys / 2, 1) '
-				   'ELSE batch_keys END, '
-				   'time_left = (keys - $2) * $1 / ($2 - keys_done) * interval ''1 second''',
+				   'ELSE batch_keys END, time_left = (keys - $2) * $1 / ($2 - keys_done) * interval ''1 second''',
 				   state) USING seconds, last_key;
 	RETURN 'merging';
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_merge(regclass, name) IS
-'step of a rollup: brings what was copied of some keys to the target';
+COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb) IS 'step of a rollup: brings what was copied of some keys to the target';
 
--- Merges some blocks of what is pending.  Two folds take keys in order, so there is no
--- deadlock; the second one of the same blocks adds what is there already.
-CREATE FUNCTION _roaring64_rollup_fold(target regclass, block bigint, blocks bigint)
+-- The last step.
+CREATE FUNCTION _roaring64_rollup_complete(source regclass, m jsonb)
+RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_rollup_follow(m->'names', false);
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'DROP TABLE {keys_table}; ANALYZE {target}; '
+		'UPDATE {state} SET state = ''following'', changed = now(), time_left = NULL', m->'names');
+	RAISE NOTICE '% follows %: % rows copied', quote_ident(m->'names'->>'name'), source, m->>'rows_done';
+	RETURN 'followed';
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_complete(regclass, jsonb) IS 'last step of a rollup';
+
+-- A step after the last one: does what is to do since then.  Transactions that still use the
+-- former functions of the triggers may need the parts, so these are emptied but not dropped.
+CREATE FUNCTION _roaring64_rollup_renew(source regclass, m jsonb)
+RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	given text := current_setting('lock_timeout');
+	names jsonb := m->'names';
+	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
+BEGIN
+	IF pg_relation_size((names->>'parts')::regclass) > 0 THEN
+		BEGIN
+			PERFORM set_config('lock_timeout', '100ms', true);
+			EXECUTE 'TRUNCATE ' || (names->>'parts');
+			PERFORM set_config('lock_timeout', given, true);
+		EXCEPTION WHEN lock_not_available THEN
+			NULL;
+		END;
+	END IF;
+	IF NOT (names->>'partitioned')::boolean THEN
+		RETURN 'following';
+	END IF;
+	IF names->>'source' <> source_name THEN
+		names := names || jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
+		EXECUTE format('UPDATE %s SET source = $1, names = $2', names->>'state') USING source_name, names;
+		PERFORM @extschema@._roaring64_rollup_follow(names, false);
+	END IF;
+	IF (@extschema@._roaring64_rollup_next(names)).tab IS NULL THEN
+		RETURN 'following';
+	END IF;
+	EXECUTE format('UPDATE %s SET state = ''copying'', rows_done = 0, rows_estimated = 0', names->>'state');
+	RETURN 'copying';
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_renew(regclass, jsonb) IS 'step of a rollup that follows: what has changed since';
+
+-- Merges some blocks of what is pending; a place is given in bytes.
+CREATE FUNCTION _roaring64_rollup_fold(rollup regclass, done bigint, bytes bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
-	target_name name := (SELECT relname FROM pg_class WHERE oid = target);
-	pending text := @extschema@._roaring64_rollup_object(target, target_name, '_pending');
-	m record;
-	keys text;
+	block_size bigint := current_setting('block_size');
 BEGIN
-	EXECUTE format('SELECT * FROM %s', @extschema@._roaring64_rollup_object(target, target_name, '_rollup')) INTO STRICT m;
-	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_object(target, target_name, ''),
-												 m.names || m.set_names);
-	keys := @extschema@._roaring64_rollup_list('k%1$s', m.names);
-	pending := pending || format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''', block, least(block + blocks, 4294967295));
-	-- what is read is what is deleted: one statement has one snapshot
-	EXECUTE format(
-		'WITH taken AS (DELETE FROM %s) INSERT INTO %s AS t (%s, %s) SELECT %s, %s FROM %s GROUP BY %s ORDER BY %s '
-		'ON CONFLICT (%s) DO UPDATE SET %s', pending, target,
-		@extschema@._roaring64_rollup_list('%2$I', m.names), @extschema@._roaring64_rollup_list('%2$I', m.set_names), keys,
-		@extschema@._roaring64_rollup_list('coalesce(%3$s.roaring64_agg(id) FILTER (WHERE c%1$s), ''{}'')', m.set_names),
-		pending, keys, keys, @extschema@._roaring64_rollup_list('%2$I', m.names),
-		@extschema@._roaring64_rollup_list('%2$I = CASE WHEN %3$s.roaring64_is_empty(excluded.%2$I) THEN t.%2$I '
-										   'ELSE %3$s.roaring64_or(t.%2$I, excluded.%2$I) END', m.set_names));
+	EXECUTE @extschema@._roaring64_rollup_state(rollup)->'statements'->>'fold'
+	USING format('(%s,0)', done / block_size)::tid, format('(%s,0)', least((done + bytes) / block_size, 4294967295))::tid;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, bigint, bigint) IS

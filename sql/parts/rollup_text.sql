@@ -1,57 +1,68 @@
 --
--- Rollups: names, lists of expressions, and the condition of a set.
+-- Rollups: names, templates, and the condition of a set.
 --
 -- Beside the target, named after it and in its schema, there are:
 --
---	  _rollup		one row: the arguments, the state and the progress
+--	  _rollup		one row: the arguments, the state, the progress and the statements
 --	  _rows			a view of the source: key, id, and the sets of each row
 --	  _facts()		the same of one row, as the domain _row, for the triggers
---	  _follow()		the function of the triggers on the source
---	  _tables		the tables to copy, by name, and their progress
+--	  _insert() ...	the functions of the triggers on the source: _update, _delete, _truncate
+--	  _tables		the tables to copy, and their progress
 --	  _parts		sets of what was copied, and of ids that left meanwhile
 --	  _keys			the keys of the parts, numbered, while they are merged
 --	  _pending		deferred: what the triggers append, until it is folded
 --	  _now			deferred: a view of the target with what is pending
 --
--- The view and the function of facts are parsed once.  So a literal in a
--- condition means what it meant to the session that gave it, and they follow
--- the source and its columns when these are renamed.  The rest are names.
+-- Each has a comment that says so, by which it is found when the rollup ends.  The
+-- view and the function of facts are parsed once.  So a literal in a condition means
+-- what it meant to the session that gave it, and they follow the source and its
+-- columns when these are renamed.  The rest are names.
 --
 
--- The name of what belongs to a target, cut to make room for the suffix.
-CREATE FUNCTION _roaring64_rollup_name(target name, suffix text)
-RETURNS name LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
-RETURN left(target::text,
-	(SELECT max(n)::integer FROM generate_series(0, length(target::text)) AS n
-	 WHERE octet_length(left(target::text, n)) + octet_length(suffix) <= 63))
-	|| suffix;
-COMMENT ON FUNCTION _roaring64_rollup_name(name, text) IS 'name of what belongs to a rollup';
-
--- The same, with the schema of the source or the target, which have one.
-CREATE FUNCTION _roaring64_rollup_object(place regclass, target name, suffix text)
+-- The name, with its schema, of what belongs to a target: the schema is that of the
+-- source or the target, which have one.  NULL for a name that no rollup can have.
+CREATE FUNCTION _roaring64_rollup_object(place regclass, target text, suffix text)
 RETURNS text LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 10
-RETURN (SELECT format('%I.%I', n.nspname,
-					  @extschema@._roaring64_rollup_name(target, suffix))
+RETURN (SELECT format('%I.%I', n.nspname, target || suffix)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE c.oid = place);
-COMMENT ON FUNCTION _roaring64_rollup_object(regclass, name, text) IS 'name with schema of what belongs to a rollup';
+		WHERE c.oid = place AND octet_length(target || suffix) < 64);
+COMMENT ON FUNCTION _roaring64_rollup_object(regclass, text, text) IS 'name with schema of what belongs to a rollup';
 
--- A list with an entry for every name.  In the template %1$s is its number,
--- %2$I the name and %3$s the extension's schema.
-CREATE FUNCTION _roaring64_rollup_list(template text, names name[], separator text DEFAULT ', ',
-									   ext text DEFAULT '@extschema@')
-RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
-RETURN (SELECT string_agg(format(template, i, name, ext), separator ORDER BY i)
-		FROM unnest(names) WITH ORDINALITY AS n (name, i));
-COMMENT ON FUNCTION _roaring64_rollup_list(text, name[], text, text) IS 'list of expressions, one for each name';
-
--- That two rows have the same key; the state has a template for each column.
-CREATE FUNCTION _roaring64_rollup_match(matches text[], names name[], one text, other text)
-RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
-RETURN (SELECT string_agg(format(m, format(one, i, name), format(other, i, name)),
-						  ' AND ' ORDER BY i)
-		FROM unnest(matches, names) WITH ORDINALITY AS k (m, name, i));
-COMMENT ON FUNCTION _roaring64_rollup_match(text[], name[], text, text) IS 'condition that two rows have the same key';
+-- Fills a template in one pass: what is filled in is not looked at again.
+--
+--	  {name}		the value of that name, of which there has to be one
+--	  [x{n}, ...]	x1, x2: an entry for each set, with its number {n} and its name
+--					{set}; or for each column of the key, if it says {k}, {column} ....
+--					What stands before the dots, a comma, AND or OR, stands between.
+CREATE FUNCTION _roaring64_rollup_fill(template text, names jsonb)
+RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	part text[];				-- text, and then a name, a list, or a bracket as it is
+	result text := '';
+BEGIN
+	FOR part IN
+		SELECT regexp_matches(template, '([^{[]*)(?:\{([a-z_]+)\}|\[([^]]+ \.\.\.)\]|([{[])|$)', 'g')
+	LOOP
+		result := result || part[1] || CASE
+			WHEN part[2] IS NOT NULL THEN names->>part[2]
+			WHEN part[3] IS NOT NULL THEN (
+				SELECT string_agg(@extschema@._roaring64_rollup_fill(l.entry, names || e.value),
+								  l.joint || CASE WHEN l.entry ~ '\n' THEN E'\n\t\t\t' ELSE ' ' END ORDER BY e.i)
+				FROM (SELECT regexp_replace(part[3], '(,| AND| OR) \.\.\.$', ''),
+						  substring(part[3] FROM '(,| AND| OR) \.\.\.$'),
+						  CASE WHEN part[3] ~ '\{(k|column|column_text)\}' THEN 'keys' ELSE 'sets' END) AS l (entry, joint, kind),
+					jsonb_array_elements(names->l.kind) WITH ORDINALITY AS e (value, i))
+			ELSE coalesce(part[4], '') END;
+	END LOOP;
+	IF result IS NULL THEN
+		RAISE EXCEPTION 'a name has no value in the template %', template;
+	END IF;
+	RETURN result;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_fill(text, jsonb) IS 'SQL of a rollup: a template with the names filled in';
 
 -- An index's condition, as text that depends on no setting, and its columns.
 CREATE FUNCTION _roaring64_rollup_deparse(probe oid, id_column name, OUT expression text, OUT columns name[])
@@ -120,31 +131,21 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text) IS
 'condition of a set, in a form that means the same in every session';
 
--- The tables that have a target's triggers.
-CREATE FUNCTION _roaring64_rollup_members(place regclass, target name)
+-- The tables that have a rollup's triggers, the source first.
+CREATE FUNCTION _roaring64_rollup_members(place regclass, target text)
 RETURNS regclass[] LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
 RETURN ARRAY(
-	SELECT DISTINCT t.tgrelid::regclass
-	FROM pg_proc AS p JOIN pg_trigger AS t ON t.tgfoid = p.oid
-	WHERE p.proname = @extschema@._roaring64_rollup_name(target, '_follow') AND p.pronargs = 0
-		AND p.pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = place)
-	ORDER BY 1);
-COMMENT ON FUNCTION _roaring64_rollup_members(regclass, name) IS 'tables whose triggers write to the target of a rollup';
-
--- The names of a table's columns, in their order.
-CREATE FUNCTION _roaring64_rollup_columns(place regclass)
-RETURNS name[] LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 10
-RETURN ARRAY(SELECT attname FROM pg_attribute
-			 WHERE attrelid = place AND attnum > 0 AND NOT attisdropped
-			 ORDER BY attnum);
-COMMENT ON FUNCTION _roaring64_rollup_columns(regclass) IS 'columns of a table, in their order';
+	SELECT tgrelid::regclass FROM pg_trigger
+	WHERE tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')
+	GROUP BY tgrelid ORDER BY max(tgparentid), tgrelid);
+COMMENT ON FUNCTION _roaring64_rollup_members(regclass, text) IS 'tables that have the triggers of a rollup';
 
 -- Without the function, a table of the state's name is not ours.
-CREATE FUNCTION _roaring64_rollup_exists(source regclass, target name)
+CREATE FUNCTION _roaring64_rollup_exists(place regclass, target text)
 RETURNS boolean LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
-RETURN to_regclass(@extschema@._roaring64_rollup_object(source, target, '_rollup')) IS NOT NULL
-	AND to_regproc(@extschema@._roaring64_rollup_object(source, target, '_follow')) IS NOT NULL;
-COMMENT ON FUNCTION _roaring64_rollup_exists(regclass, name) IS 'whether there is a rollup';
+RETURN to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup')) IS NOT NULL
+	AND to_regproc(@extschema@._roaring64_rollup_object(place, target, '_insert')) IS NOT NULL;
+COMMENT ON FUNCTION _roaring64_rollup_exists(regclass, text) IS 'whether there is a rollup';
 
 -- Arguments, with what holds where they were not given.
 CREATE FUNCTION _roaring64_rollup_options(given jsonb)
@@ -154,3 +155,19 @@ RETURN jsonb_build_object('deferred', false, 'deletes',
 	|| CASE WHEN given ? 'period_column' THEN '{"period": "month"}'::jsonb ELSE '{}' END
 	|| given;
 COMMENT ON FUNCTION _roaring64_rollup_options(jsonb) IS 'arguments of a rollup, with the defaults';
+
+-- The expression that gives the period of a time, in UTC: the first day of a day or of
+-- something longer, or the start of what divides a day.  NULL if there is no such period.
+CREATE FUNCTION _roaring64_rollup_period(period text, period_column name, type regtype)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE
+	WHEN period IN ('day', 'week', 'month', 'quarter', 'year') THEN
+		format('pg_catalog.date_trunc(%L, %I %s)::date', period, period_column,
+			   CASE type WHEN 'timestamptz'::regtype THEN 'AT TIME ZONE ''UTC''' ELSE '::timestamp' END)
+	WHEN period ~ '^([1-9][0-9]{0,4} )?(hour|minute|second)s?$' AND type <> 'date'::regtype THEN
+		(SELECT format('pg_catalog.date_bin(%L, %I, %L::%s)', s || ' seconds', period_column, '2000-01-01 00:00+00', type)
+		 FROM (SELECT coalesce(substring(period FROM '\d+')::integer, 1) * CASE substring(period FROM 'hour|minute|second')
+					WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 ELSE 1 END) AS p (s)
+		 WHERE 86400 % s = 0)
+	END;
+COMMENT ON FUNCTION _roaring64_rollup_period(text, name, regtype) IS 'expression that gives the period of a time';

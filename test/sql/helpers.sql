@@ -69,9 +69,10 @@ CREATE POLICY p ON theirs_claims USING (trap(1));
 ALTER TABLE viewed_claims RENAME TO old;
 CREATE VIEW viewed_claims AS SELECT 'k'::text AS key, 1::bigint AS id, now() AS claimed_at WHERE trap(2);
 CREATE INDEX ON due (bucket) WHERE trap(3);
-CREATE TABLE x_rollup (source text, state text, deferred boolean, matches text[], given jsonb);
+CREATE TABLE x_rollup (source text, state text, deferred boolean, statements jsonb, given jsonb);
 CREATE TABLE x ();
 CREATE VIEW x_pending AS SELECT 1 WHERE trap(4);
+COMMENT ON VIEW x_pending IS 'part of the rollup x';
 SELECT roaring64_dedup_claim('theirs', 'k', 1);
 CREATE VIEW listed_here AS SELECT kind, name, size > 0 AS sized, waiting FROM roaring64_helpers()
 WHERE name IN (SELECT oid FROM pg_class WHERE relnamespace = 'regress_roaring64_owner'::regnamespace) ORDER BY kind, name::text;
@@ -110,15 +111,15 @@ DROP ROLE regress_roaring64_watcher;
 CREATE TABLE facts (who int NOT NULL, id bigint NOT NULL, PRIMARY KEY (who, id));
 INSERT INTO facts VALUES (1, 1), (1, 2);
 SET client_min_messages = warning;
-CALL roaring64_rollup('facts', 'who_has', '{who}', 'id', '{"ids": "true"}', deferred => true);
-CALL roaring64_rollup('facts', 'who_had', '{who}', 'id', '{"ids": "true"}', deletes => 'keep');
+CALL roaring64_rollup_create('facts', 'who_has', '{who}', 'id', '{"ids": "true"}', deferred => true);
+CALL roaring64_rollup_create('facts', 'who_had', '{who}', 'id', '{"ids": "true"}', deletes => 'keep');
 RESET client_min_messages;
 INSERT INTO facts VALUES (2, 1), (2, 2), (3, 3);
 SELECT kind, name, sized, waiting FROM list WHERE kind = 'rollup';
 CALL roaring64_rollup_fold('who_has');
 SELECT kind, name, sized, waiting FROM list WHERE kind = 'rollup';
-CALL roaring64_rollup_drop('who_has');
-CALL roaring64_rollup_drop('who_had');
+SELECT roaring64_rollup_drop('who_has');
+SELECT roaring64_rollup_drop('who_had');
 DROP TABLE facts;
 
 -- what is none of them, or cannot be looked into, does not hide the others

@@ -166,8 +166,8 @@ sub start_program
 }
 
 my %rollup = (
-	sets => q{CALL roaring64_rollup('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 4000)},
-	lists => q{CALL roaring64_rollup('events', 'lists', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 2000)});
+	sets => q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 4000)},
+	lists => q{CALL roaring64_rollup_create('events', 'lists', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 2000)});
 my %source = (sets => 'facts', lists => 'events');
 
 # How many keys have other sets than plain SQL gives, in one snapshot.
@@ -183,7 +183,7 @@ sub differences
 
 # A writer that goes from a partition to the whole table, in turn with the
 # beginning and the end of a rollup, which lock the table and then partitions.
-for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{lists}, q{CALL roaring64_rollup_drop('lists')})
+for my $call ($rollup{lists}, q{SELECT roaring64_rollup_detach('lists')}, $rollup{lists}, q{SELECT roaring64_rollup_drop('lists')})
 {
 	value('DROP TABLE lists') if $call =~ /rollup\(/ && value(q{SELECT to_regclass('lists')}) ne '';
 	my $writer = start_program('crossing', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
@@ -202,7 +202,7 @@ for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{
 		'-c', 'BEGIN; SELECT count(*) FROM lists; SELECT pg_sleep(300)');
 	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass});
 	my $cancel = start_program('cancel', 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
-		'-c', q{CALL roaring64_rollup_drop('lists')});
+		'-c', q{SELECT roaring64_rollup_drop('lists')});
 	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'lists'::regclass AND NOT granted});
 	works($node->psql('postgres', q{SET statement_timeout = '60s'; UPDATE events SET mark = mark WHERE key = '1'}),
 		'a writer goes on while drop waits for a reader');
@@ -233,7 +233,7 @@ for my $call ($rollup{lists}, q{CALL roaring64_rollup_detach('lists')}, $rollup{
 	$err = slurp_file("$dir/waiting.err");
 	works($call->result, '', $err, 'and then the rollup is made');
 	is(scalar(my @told = $err =~ /notes on the rollup/g), 1, 'the notes are told once');
-	value(q{CALL roaring64_rollup_drop('sets')});
+	value(q{SELECT roaring64_rollup_drop('sets')});
 }
 
 # How long who changes rows has waited so far for a rollup, in ms, again and
@@ -315,7 +315,7 @@ for my $n (0 .. $kills - 1)
 	is($writers->pumpable ? 'on' : 'off', 'on', "$n, $way: the writers go on");
 	$_->kill_kill(grace => 1) for $writers, @watches;
 	is(differences($_), 0, "$n, $way: $_ still is") for sort keys %rollup;
-	value("CALL roaring64_rollup_drop('$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
+	value("SELECT roaring64_rollup_drop('$_')") for $n % 2 ? 'lists' : ('lists', 'sets');
 	for my $file (glob "$dir/watch$n.out $dir/watch$n-again.out")
 	{
 		my $last;

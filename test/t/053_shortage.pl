@@ -198,7 +198,7 @@ for my $name (sort keys %calls)
 	cmp_ok($failed, '>', 0, "memory, $name: was not enough at first");
 }
 
-my $rollup = q{CALL roaring64_rollup('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)};
+my $rollup = q{CALL roaring64_rollup_create('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)};
 my $all_facts = value($facts);
 
 # What the helpers do, in memory or files that are too small.
@@ -230,7 +230,7 @@ sub try_helpers
 	$failed += try_with_more($what, $error, "$name, rollup", $rollup, $facts, $all_facts);
 	$failed += try_with_more($what, $error, "$name, rollup, verify", q{SELECT * FROM roaring64_rollup_verify('users')}, $facts, $all_facts);
 	is(value(q{SELECT count(*) FROM roaring64_rollup_verify('users')}), '0', "$name, rollup: no difference");
-	$failed += try_with_more($what, $error, "$name, rollup, cancel", q{CALL roaring64_rollup_drop('users')}, $facts, $all_facts);
+	$failed += try_with_more($what, $error, "$name, rollup, cancel", q{SELECT roaring64_rollup_drop('users')}, $facts, $all_facts);
 	is(value(q{SELECT to_regclass('users') IS NULL}), 't', "$name, rollup: taken back");
 	value(q{
 		DROP INDEX made; DELETE FROM found WHERE s @> 8::bigint AND NOT s @> 7::bigint; VACUUM found;

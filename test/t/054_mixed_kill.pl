@@ -131,7 +131,7 @@ my $dir = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$dir/$_.bench", $scripts{$_}) for keys %scripts;
 
 my $rollup =
-  q{CALL roaring64_rollup('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
+  q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
 my $cycle = "$rollup;\nSELECT count(*) FROM roaring64_rollup_verify('sets');\n"
   . "SELECT pg_sleep(0.1);\nCALL roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
 append_to_file("$dir/rollups.sql", $cycle x 2000);
@@ -230,7 +230,7 @@ value($rollup);
 value(q{CALL roaring64_dedup_fold('seen')});
 check_all('gone on');
 is(value(q{SELECT count(*) FROM seen_claims}), '0', 'all claims are folded');
-value(q{CALL roaring64_rollup_detach('sets')});
+value(q{SELECT roaring64_rollup_detach('sets')});
 check_all('finished');
 
 diag("$kills kills; operations that were committed: "

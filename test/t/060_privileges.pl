@@ -201,7 +201,7 @@ for my $call ("SELECT roaring64_dedup_load('seen', 'k', '{}')", "SELECT roaring6
 }
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; REVOKE SELECT ON seen, seen_claims, seen_chunks, seen_windows FROM worker});
 for my $call ("SELECT roaring64_dedup_drop('seen')",
-	"CALL roaring64_rollup('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
+	"CALL roaring64_rollup_create('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
 	like($err, qr/permission denied|must be owner/, "$call is for the owner");
@@ -349,24 +349,24 @@ my @calls = (
 	q{SELECT kind, name, waiting FROM ext.roaring64_helpers()},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
-	q{CALL ext.roaring64_rollup('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
+	q{CALL ext.roaring64_rollup_create('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
 	q{INSERT INTO app.facts VALUES (3, 5000, true), (77, 1, false); UPDATE app.facts SET done = true;
 	  DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 20},
-	q{CALL ext.roaring64_rollup('app.facts', 'sets')},
+	q{CALL ext.roaring64_rollup_create('app.facts', 'sets')},
 	q{SELECT * FROM ext.roaring64_rollup_verify('app.sets')},
-	q{CALL ext.roaring64_rollup_detach('app.sets')},
+	q{SELECT ext.roaring64_rollup_detach('app.sets')},
 	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL, PRIMARY KEY (who, id, at));
 	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false)},
-	q{CALL ext.roaring64_rollup('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at', dry_run => true)},
-	q{CALL ext.roaring64_rollup('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
+	q{SELECT * FROM ext.roaring64_rollup_check('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
+	q{CALL ext.roaring64_rollup_create('app.dated', 'months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
 	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
 	q{DELETE FROM app.dated; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
-	q{CALL ext.roaring64_rollup_drop('app.months')},
-	q{CALL ext.roaring64_rollup('app.dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true)},
+	q{SELECT ext.roaring64_rollup_drop('app.months')},
+	q{CALL ext.roaring64_rollup_create('app.dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true)},
 	q{INSERT INTO app.dated VALUES (6, 6, '2031-01-02', true); UPDATE app.dated SET done = NOT done; SELECT * FROM app.day_sets_now},
 	q{CALL ext.roaring64_rollup_fold('app.day_sets')},
 	q{SELECT * FROM ext.roaring64_rollup_verify('app.day_sets'); SELECT * FROM ext.roaring64_facets('app.day_sets', 'all', '{6}')},
-	q{CALL ext.roaring64_rollup_drop('app.day_sets')},
+	q{SELECT ext.roaring64_rollup_drop('app.day_sets')},
 
 	# nothing of the type itself looks for names
 	q{CREATE TABLE app.s (k int, s ext.roaring64); INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint
@@ -394,11 +394,11 @@ is($err, '', 'one who was granted it still writes');
 # built in may use it, as the owner.
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app;
 	CREATE FUNCTION is_done(boolean) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 AND 1 = 1; END';
-	CALL roaring64_rollup('dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true);
-	CALL roaring64_rollup('dated', 'done_sets', '{who}', 'id', '{"done": "is_done(done)"}', deferred => true);
+	CALL roaring64_rollup_create('dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deferred => true);
+	CALL roaring64_rollup_create('dated', 'done_sets', '{who}', 'id', '{"done": "is_done(done)"}', deferred => true);
 	GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON dated TO worker});
-is($node->safe_psql('base', q{SELECT proname FROM pg_proc WHERE proname IN ('day_sets_follow', 'done_sets_follow') AND proconfig IS NULL}),
-	'day_sets_follow', 'only a condition that is not built in has its search_path set');
+is($node->safe_psql('base', q{SELECT proname FROM pg_proc WHERE proname IN ('day_sets_insert', 'done_sets_insert') AND proconfig IS NULL}),
+	'day_sets_insert', 'only a condition that is not built in has its search_path set');
 ($out, $err) = run_as('worker', "$path INSERT INTO app.dated VALUES (7, 7, '2031-01-03', true), (7, 8, '2031-01-03', false); "
 	  . 'UPDATE app.dated SET done = true WHERE id OPERATOR(pg_catalog.=) 8');
 is($err, '', 'deferred, too');

@@ -104,8 +104,8 @@ my $use = q{
 	CREATE TRIGGER once BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION once();
 	CREATE TABLE facts (who int, id bigint, PRIMARY KEY (who, id));
 	INSERT INTO facts SELECT i % 5, i FROM generate_series(1, 100) i;
-	CALL roaring64_rollup('facts', 'sets_of_facts', '{who}', 'id', '{"all": true}');
-	CALL roaring64_rollup_detach('sets_of_facts');
+	CALL roaring64_rollup_create('facts', 'sets_of_facts', '{who}', 'id', '{"all": true}');
+	SELECT roaring64_rollup_detach('sets_of_facts');
 };
 my $answers = q{
 	SET enable_seqscan = off;

@@ -81,9 +81,9 @@ CREATE TABLE finished (who int, id bigint, done boolean NOT NULL, PRIMARY KEY (w
 INSERT INTO finished SELECT i % 10, i, i % 3 = 0 FROM generate_series(1, 2000) i;
 CREATE TABLE followed (LIKE finished INCLUDING ALL);
 INSERT INTO followed SELECT * FROM finished;
-CALL roaring64_rollup('finished', 'finished_sets', '{who}', 'id', '{"all": true, "done": "done"}');
-CALL roaring64_rollup_detach('finished_sets');
-CALL roaring64_rollup('followed', 'followed_sets', '{who}', 'id', '{"all": true, "done": "done"}');
+CALL roaring64_rollup_create('finished', 'finished_sets', '{who}', 'id', '{"all": true, "done": "done"}');
+SELECT roaring64_rollup_detach('finished_sets');
+CALL roaring64_rollup_create('followed', 'followed_sets', '{who}', 'id', '{"all": true, "done": "done"}');
 
 CREATE TABLE uses (n int);
 INSERT INTO uses VALUES (0);

@@ -1,0 +1,334 @@
+--
+-- The triggers of a rollup, as templates (see _roaring64_rollup_fill).
+--
+-- A table without partitions has triggers for each statement, which read all its rows at
+-- once, and one for each row, which never runs: with it, PostgreSQL refuses to make the
+-- table a part or a child of another one, through which rows would come unseen.
+--
+-- A partitioned table has one trigger for each row.  PostgreSQL itself gives it to all
+-- partitions, also to those that come later, and takes it away from those that go.
+-- Since partitions come and go with their rows, ids are only added to its sets, deferred;
+-- a fold copies what came with a partition.
+--
+-- All triggers name the target in a condition that is true, so that it is not dropped
+-- without them.
+--
+-- Why the sets are right.  Where they follow what goes, statements of one transaction may
+-- be nested, and their triggers fire in another order than the rows were changed in.  So a
+-- trigger changes the sets of a key, which locks its row of the target until the end of
+-- the transaction, and then looks up what the source has now of the ids that it changed.
+-- What it finds is right, and the last trigger that has to do with an id finds it last.
+-- Who changes rows of the same key waits, and looks with a newer snapshot, or gets a
+-- serialization error.  So does whose snapshot is older than the rollup.
+--
+-- Where the sets do not follow what goes, ids are only added to them, and no order
+-- matters.  Deferred, they are appended to a table without looking at the sets, so no
+-- writer waits for another, and the sets take them up later.
+--
+CREATE FUNCTION _roaring64_rollup_template(name text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE name
+
+-- Deferred, a partitioned table: appends the new row.
+WHEN 'row' THEN $$
+BEGIN
+	IF pg_catalog.to_regclass({source_text}) IS NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = pg_catalog.format('cannot write to %I.%I, because %s has another name now', TG_TABLE_SCHEMA,
+										TG_TABLE_NAME, {source_text}),
+			HINT = pg_catalog.format('CALL roaring64_rollup_fold(%L).', {target_text});
+	END IF;
+	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id)
+	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
+	FROM {facts}(NEW::{source}::{row}) AS f
+	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]);
+	RETURN NULL;
+END
+$$
+
+-- Deferred, another table: appends the new rows.
+WHEN 'append' THEN $$
+BEGIN{refused}
+	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id)
+	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
+	FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
+	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]){except};
+	RETURN NULL;
+END
+$$
+-- that are not as they were, once all is copied
+WHEN 'except' THEN $$
+	EXCEPT ALL
+	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
+	FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f$$
+
+-- What does not follow what goes refuses it, or only looks for it.
+WHEN 'refuse_truncate' THEN $$
+	{refusal}$$
+WHEN 'refuse_delete' THEN $$
+	IF EXISTS (
+		SELECT FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f
+		WHERE f.id IS NOT NULL AND ([f.c{n} OR ...])) THEN
+		{refusal}
+	END IF;$$
+WHEN 'refuse_update' THEN $${childless}
+	IF EXISTS (
+		SELECT [f.k{k}{collate}, ...], f.id, s.n
+		FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f, LATERAL (VALUES [({n}, f.c{n}), ...]) AS s (n, c)
+		WHERE f.id IS NOT NULL AND s.c
+		EXCEPT ALL
+		SELECT [f.k{k}{collate}, ...], f.id, s.n
+		FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f, LATERAL (VALUES [({n}, f.c{n}), ...]) AS s (n, c)
+		WHERE f.id IS NOT NULL AND s.c) THEN
+		{refusal}
+	END IF;$$
+WHEN 'refusal' THEN $$RAISE object_not_in_prerequisite_state USING
+			MESSAGE = pg_catalog.format('cannot {verb} %I.%I, because the sets of %s do not follow that',
+										TG_TABLE_SCHEMA, TG_TABLE_NAME, {target_text}),
+			HINT = pg_catalog.format('{instead} the rollup with roaring64_rollup_detach(%L) or roaring64_rollup_drop(%L).',
+									 {target_text}, {target_text});$$
+-- An UPDATE of a table changes rows of its children too.
+WHEN 'childless' THEN $$
+	IF EXISTS (SELECT FROM pg_catalog.pg_inherits WHERE inhparent OPERATOR(pg_catalog.=) TG_RELID) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = pg_catalog.format('cannot update %I.%I, because it has children and the sets of %s do not follow these',
+										TG_TABLE_SCHEMA, TG_TABLE_NAME, {target_text}),
+			HINT = 'ALTER TABLE ... NO INHERIT the children.';
+	END IF;$$
+WHEN 'refuse' THEN $$
+BEGIN{refused}
+	RETURN NULL;
+END
+$$
+
+-- At commit: a key at a time, in their order.
+WHEN 'change' THEN $$
+#variable_conflict use_column
+DECLARE
+	change record;			-- of a key: ids to add to each set, and to take from it
+	present record;			-- those of them that the source has
+BEGIN{refused}
+	IF current_setting('transaction_isolation') <> 'read committed' AND NOT EXISTS (SELECT FROM {state}) THEN
+		RAISE serialization_failure USING
+			MESSAGE = format('could not serialize access: the rollup %s is newer than the transaction', {target_text}),
+			HINT = 'The transaction might succeed if retried.';
+	ELSIF EXISTS (
+		SELECT FROM (VALUES [({column_text}), ...], [({set_text}), ...]) AS c (name)
+		WHERE NOT EXISTS (SELECT FROM pg_attribute
+						  WHERE attrelid = to_regclass({target_text}) AND attname = c.name AND NOT attisdropped)) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('the rollup %s, or a column of it, is not there', {target_text}),
+			DETAIL = 'It was dropped, renamed or moved, while triggers carry changes to it.',
+			HINT = format('Give it its name again, or call roaring64_rollup_drop(%L).', {target_text});
+	END IF;
+	FOR change IN{changes}
+	LOOP{carry}
+	END LOOP;
+	RETURN NULL;
+END
+$$
+WHEN 'changes_insert' THEN $$
+		SELECT [f.k{k}{collate} AS k{k}, ...],
+			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS a{n}, ...],
+			['{}'::{ext}.roaring64 AS r{n}, ...]
+		FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
+		WHERE f.id IS NOT NULL
+		GROUP BY [f.k{k}{collate}, ...]
+		ORDER BY [k{k}, ...]$$
+WHEN 'changes_delete' THEN $$
+		SELECT [f.k{k}{collate} AS k{k}, ...],
+			['{}'::{ext}.roaring64 AS a{n}, ...],
+			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS r{n}, ...]
+		FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f
+		WHERE f.id IS NOT NULL
+		GROUP BY [f.k{k}{collate}, ...]
+		ORDER BY [k{k}, ...]$$
+-- A statement can change a row again, as actions of foreign keys do, so what counts is by
+-- how many rows more or less an id has; or, until all is copied, whether it has a new one.
+WHEN 'changes_update' THEN $$
+		SELECT [k{k}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
+		FROM (
+			SELECT [k{k}, ...], id, [{net}(sign) FILTER (WHERE c{n}) AS s{n}, ...]
+			FROM (
+				SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id, 1 AS sign
+				FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
+				UNION ALL
+				SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id, -1
+				FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f) AS f
+			WHERE id IS NOT NULL
+			GROUP BY [k{k}, ...], id) AS ids
+		GROUP BY [k{k}, ...]
+		ORDER BY [k{k}, ...]$$
+
+-- Only adds.  An out-of-line value that does not change is not written again.
+WHEN 'add' THEN $$
+		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND ...];
+		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+		VALUES ([change.k{k}, ...], [change.a{n}, ...])
+		ON CONFLICT ([{column}, ...]) DO UPDATE SET
+			[{set} = CASE WHEN {ext}.roaring64_is_empty(change.a{n}) THEN t.{set}
+				ELSE {ext}.roaring64_or(t.{set}, change.a{n}) END, ...];$$
+-- Follows what goes.
+WHEN 'follow' THEN $$
+		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) AND ...];
+		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+		VALUES ([change.k{k}, ...], [change.a{n}, ...])
+		ON CONFLICT ([{column}, ...]) DO UPDATE SET
+			[{set} = CASE WHEN {ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) THEN t.{set}
+				ELSE {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, change.r{n}), change.a{n}) END, ...];
+		SELECT [{ext}.roaring64_and(coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}'),
+				{ext}.roaring64_or(change.a{n}, change.r{n})) AS a{n}, ...] INTO present
+		FROM {rows} AS f
+		WHERE {rows_match} AND f.i = ANY (({changed})::bigint[]);
+		IF [present.a{n} OPERATOR({ext}.<>) change.a{n} OR ...] THEN
+			UPDATE {target} AS t SET
+				[{set} = {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, {ext}.roaring64_or(change.a{n}, change.r{n})),
+					present.a{n}), ...]
+			WHERE {target_match};
+		END IF;{note}$$
+-- Until all is copied, notes which ids have gone.
+WHEN 'note' THEN $$
+		INSERT INTO {parts} ([k{k}, ...], [r{n}, ...])
+		SELECT [change.k{k}, ...], [gone.r{n}, ...]
+		FROM (
+			SELECT [{ext}.roaring64_andnot({ext}.roaring64_or(change.a{n}, change.r{n}), present.a{n}) AS r{n}, ...]) AS gone
+		WHERE [NOT {ext}.roaring64_is_empty(gone.r{n}) OR ...];$$
+END;
+COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of the triggers of a rollup';
+
+-- What the trigger of an event does.
+CREATE FUNCTION _roaring64_rollup_body(event text, names jsonb, copying boolean)
+RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	deletes text := names->>'deletes';
+	parts jsonb := '{"refused": "", "except": "", "note": ""}';
+	kind text := CASE
+		WHEN (names->>'partitioned')::boolean THEN 'row'
+		WHEN event = 'truncate' OR event = 'delete' AND deletes = 'refuse' THEN 'refuse'
+		WHEN (names->>'deferred')::boolean THEN 'append'
+		ELSE 'change' END;
+	part record;
+BEGIN
+	-- from the innermost to the outermost
+	FOR part IN
+		SELECT * FROM (VALUES
+			('refusal', 'refusal', event <> 'insert'),
+			('childless', 'childless', event = 'update' AND deletes <> 'follow'),
+			('refused', 'refuse_' || event, event = 'truncate' OR event <> 'insert' AND deletes = 'refuse'),
+			('except', 'except', event = 'update' AND NOT copying),
+			('changes', 'changes_' || event, kind = 'change'),
+			('note', 'note', deletes = 'follow' AND copying),
+			('carry', CASE deletes WHEN 'follow' THEN 'follow' ELSE 'add' END, kind = 'change'),
+			('body', kind, true)) AS p (name, template, is_used)
+		WHERE is_used
+	LOOP
+		parts := parts || jsonb_build_object(part.name, @extschema@._roaring64_rollup_fill(
+			@extschema@._roaring64_rollup_template(part.template), names || parts || jsonb_build_object(
+				'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
+				'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
+				'net', CASE WHEN copying THEN 'max' ELSE 'sum' END)));
+		IF part.name = 'childless' THEN
+			parts := parts || jsonb_build_object('refused', parts->'childless');
+		END IF;
+	END LOOP;
+	RETURN parts->>'body';
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_body(text, jsonb, boolean) IS 'body of a trigger''s function of a rollup';
+
+-- Makes or replaces the functions of the triggers.  All names in those of a deferred rollup
+-- are qualified, so search_path, which takes as long to set as a row to append, is set there
+-- only for what others' operators, functions and types (from OID 16384 on), also those of
+-- elements, look up.
+CREATE FUNCTION _roaring64_rollup_follow(names jsonb, copying boolean)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	row_type oid := (names->>'row')::regtype;
+	settings text := 'SET search_path = pg_catalog, pg_temp';
+	event text;
+BEGIN
+	IF NOT (names->>'deferred')::boolean THEN
+		settings := settings || ' SET enable_hashagg = off SET enable_seqscan = off SET jit = off SET row_security = off';
+	ELSIF NOT EXISTS (
+		SELECT FROM pg_depend LEFT JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+		WHERE objid IN (to_regprocedure(format('%s(%s)', names->>'facts', names->>'row')),
+						(SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(names->>'pending')))
+			AND (atttypid >= 16384 OR refclassid <> ALL ('{pg_class,pg_namespace,pg_collation}'::regclass[])
+				 AND refobjid <> ALL (SELECT t FROM pg_type, unnest(ARRAY[oid, typbasetype]) AS t WHERE oid = row_type))) THEN
+		settings := '';
+	END IF;
+	FOR event IN SELECT jsonb_array_elements_text(names->'events') LOOP
+		EXECUTE @extschema@._roaring64_rollup_fill('CREATE {replace} FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql '
+			'SECURITY DEFINER {settings} AS {body}; REVOKE ALL ON FUNCTION {function}() FROM PUBLIC; '
+			'COMMENT ON FUNCTION {function}() IS {part}', names || jsonb_build_object(
+				-- at first it is new, so that it is its owner's
+				'replace', CASE WHEN copying THEN '' ELSE 'OR REPLACE' END, 'function', names->event, 'settings', settings,
+				'body', quote_literal(E'\n-- made by roaring64_rollup_create; see docs/rollups.md'
+									  || @extschema@._roaring64_rollup_body(event, names, copying))));
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_follow(jsonb, boolean) IS 'creates the functions of a rollup''s triggers';
+
+-- Creates the triggers on the source, or on a table like it.
+CREATE FUNCTION _roaring64_rollup_attach(place text, names jsonb)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE (
+		SELECT string_agg(@extschema@._roaring64_rollup_fill(
+			'CREATE TRIGGER {trigger} {event} ON {place} {kind} EXECUTE FUNCTION {function}()', names || jsonb_build_object(
+				'trigger', quote_ident(names->>'name' || t.suffix), 'event', t.event, 'place', place, 'kind',
+				t.kind || CASE WHEN t.suffix = '_rollup' THEN '' ELSE @extschema@._roaring64_rollup_fill(
+					' WHEN ({target_text}::pg_catalog.regclass IS NOT NULL)', names) END, 'function', names->t.func)), '; ')
+		FROM (VALUES
+			('_insert', 'insert', 'AFTER INSERT OR UPDATE', 'FOR EACH ROW', true),
+			('_rollup', 'insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new FOR EACH ROW WHEN (false)', false),
+			('_insert', 'insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT', false),
+			('_update', 'update', 'AFTER UPDATE',
+			 'REFERENCING OLD TABLE AS roaring64_old NEW TABLE AS roaring64_new FOR EACH STATEMENT', false),
+			('_delete', 'delete', 'AFTER DELETE', 'REFERENCING OLD TABLE AS roaring64_old FOR EACH STATEMENT', false),
+			('_truncate', 'truncate', 'BEFORE TRUNCATE', 'FOR EACH STATEMENT', false))
+			AS t (suffix, func, event, kind, by_row)
+		WHERE by_row = (names->>'partitioned')::boolean AND names->'events' ? func);
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_attach(text, jsonb) IS 'creates the triggers of a rollup';
+
+-- Runs the triggers once, with a row of the source if there is one, and takes it back: what
+-- cannot run is refused while nothing is there.  A row that nothing can be done to shows as
+-- much.  A partition's row is of a type of its own, so there it is the statement that is run.
+CREATE FUNCTION _roaring64_rollup_try(names jsonb)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp SET row_security = off
+AS $$
+BEGIN
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'CREATE TEMPORARY TABLE roaring64_try AS SELECT * FROM {source} LIMIT 1; '
+		'INSERT INTO roaring64_try SELECT (NULL::{source}).* WHERE NOT EXISTS (SELECT FROM roaring64_try); '
+		'SELECT f FROM roaring64_try AS r, {facts}(ROW(r.*)::{row}) AS f', names);
+	IF NOT (names->>'partitioned')::boolean THEN
+		PERFORM @extschema@._roaring64_rollup_attach('pg_temp.roaring64_try', names);
+		INSERT INTO pg_temp.roaring64_try SELECT * FROM pg_temp.roaring64_try;
+	END IF;
+	RAISE SQLSTATE 'R6400';
+EXCEPTION
+	WHEN SQLSTATE 'R6400' THEN
+		NULL;
+	WHEN lock_not_available THEN
+		RAISE;
+	WHEN OTHERS THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('cannot make a rollup of %s: its triggers fail', names->>'source'),
+			DETAIL = format('They fail with "%s" (%s).', SQLERRM, SQLSTATE),
+			HINT = 'They run with search_path = pg_catalog, pg_temp: a function that a condition uses must work with that.';
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_try(jsonb) IS 'runs the triggers of a rollup once';
