@@ -99,7 +99,8 @@ BEGIN
 			('rollup',
 			 ARRAY['source text', 'state text', 'deferred boolean', 'given jsonb', 'statements jsonb'],
 			 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
-							  AND relname = n || '_pending' AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
+							  AND relname = n || '_pending'
+							  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
 				FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
 			 'SELECT count(*), NULL FROM %s'))
 			AS k (kind, features, others, waits)

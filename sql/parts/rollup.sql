@@ -61,8 +61,9 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text) IS 'row of a rollup''s state';
 
 -- One step, in a transaction of its own.  Returns the new state, or "busy" if
--- it could not get a lock.
-CREATE FUNCTION _roaring64_rollup_step(source regclass, target name, given jsonb, sets json, path text,
+-- it could not get a lock.  What belongs to the rollup is where the place is: the
+-- source may have moved since.
+CREATE FUNCTION _roaring64_rollup_step(source regclass, place regclass, target name, given jsonb, sets json, path text,
 									   batch_rows bigint)
 RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
@@ -73,12 +74,12 @@ DECLARE
 	names jsonb;
 	result text;
 BEGIN
-	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
+	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
 		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path,
 													batch_rows);
 		RETURN 'copying';
 	END IF;
-	m := @extschema@._roaring64_rollup_state(source, target);
+	m := @extschema@._roaring64_rollup_state(place, target);
 	IF source <> (m->'members'->>0)::oid THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('the rollup %I is of another table, %s', target, (m->'members'->>0)::regclass);
@@ -87,7 +88,7 @@ BEGIN
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	-- one step at a time, whoever takes it
 	EXECUTE format('SELECT FROM %s FOR UPDATE', m->'names'->>'state');
-	m := @extschema@._roaring64_rollup_state(source, target);
+	m := @extschema@._roaring64_rollup_state(place, target);
 	IF (m->'given') || given <> m->'given' THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('the rollup %I was started with other arguments', target),
@@ -108,7 +109,7 @@ BEGIN
 		WHEN 'following' THEN
 			result := @extschema@._roaring64_rollup_renew(source, m);
 	END CASE;
-	m := @extschema@._roaring64_rollup_state(source, target);
+	m := @extschema@._roaring64_rollup_state(place, target);
 	IF m->>'state' <> 'following' AND clock_timestamp() - (m->>'told')::timestamptz > interval '5 seconds' THEN
 		RAISE NOTICE '%', CASE m->>'state'
 			WHEN 'copying' THEN format('copied %s of about %s rows, %s a second, about %s left', m->>'rows_done',
@@ -122,10 +123,11 @@ BEGIN
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_step(regclass, name, jsonb, json, text, bigint) IS 'a step of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_step(regclass, regclass, name, jsonb, json, text, bigint) IS 'a step of a rollup';
 
 -- Steps, each in a transaction, until the sets follow.
-CREATE PROCEDURE _roaring64_rollup_run(source regclass, target name, given jsonb, sets json, path text, batch_rows bigint)
+CREATE PROCEDURE _roaring64_rollup_run(source regclass, place regclass, target name, given jsonb, sets json, path text,
+									   batch_rows bigint)
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -138,7 +140,7 @@ BEGIN
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		patient := pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.=) '0';
 		BEGIN
-			state := @extschema@._roaring64_rollup_step(source, target, given, sets, path, batch_rows);
+			state := @extschema@._roaring64_rollup_step(source, place, target, given, sets, path, batch_rows);
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 			IF SQLSTATE OPERATOR(pg_catalog.=) '55P03' AND NOT patient THEN
 				RAISE;
@@ -149,14 +151,14 @@ BEGIN
 		IF state OPERATOR(pg_catalog.=) 'busy' THEN
 			tries := tries OPERATOR(pg_catalog.+) 1;
 			COMMIT;
-			PERFORM @extschema@._roaring64_rollup_wait(source, target, tries);
+			PERFORM @extschema@._roaring64_rollup_wait(place, target, tries);
 		ELSE
 			tries := 0;
 		END IF;
 	END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, name, jsonb, json, text, bigint) IS 'steps of a rollup, to the end';
+COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, regclass, name, jsonb, json, text, bigint) IS 'steps of a rollup';
 
 CREATE PROCEDURE roaring64_rollup_create(source regclass, target name,
 										 key_columns name[] DEFAULT NULL,
@@ -184,7 +186,7 @@ BEGIN
 	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
 		PERFORM @extschema@._roaring64_rollup_tell(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
 	END IF;
-	CALL @extschema@._roaring64_rollup_run(source, target, given, sets, path, batch_rows);
+	CALL @extschema@._roaring64_rollup_run(source, source, target, given, sets, path, batch_rows);
 END
 $$;
 COMMENT ON PROCEDURE roaring64_rollup_create(regclass, name, name[], name, json, name, text, boolean, text, bigint) IS
@@ -229,7 +231,7 @@ BEGIN
 			HINT = 'Call it by itself, from a session in autocommit mode.';
 	END IF;
 	-- partitions may have come
-	CALL @extschema@._roaring64_rollup_run(source, target, '{}', NULL, NULL, NULL);
+	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL, NULL);
 	bytes := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
 	WHILE done OPERATOR(pg_catalog.<) bytes LOOP
 		COMMIT;
@@ -277,7 +279,8 @@ DECLARE
 BEGIN
 	SELECT (m->'members'->>0)::oid, s.state, s.deferred, s.deletes, s.rows_done, s.rows_estimated, s.keys_done, s.keys,
 		s.rows_per_second, s.time_left, CASE WHEN s.deferred THEN pg_relation_size(to_regclass(m->'names'->>'pending')) END
-	INTO source, state, deferred, deletes, rows_done, rows_estimated, keys_done, keys, rows_per_second, time_left, pending_bytes
+	INTO source, state, deferred, deletes, rows_done, rows_estimated, keys_done, keys, rows_per_second, time_left,
+		pending_bytes
 	FROM jsonb_to_record(m) AS s (state text, deferred boolean, deletes text, rows_done bigint, rows_estimated bigint,
 								  keys_done bigint, keys bigint, rows_per_second bigint, time_left interval);
 END
@@ -352,7 +355,8 @@ BEGIN
 	LOOP
 		members := @extschema@._roaring64_rollup_members(place, target);
 		SELECT relname INTO other FROM pg_class
-		WHERE (oid = ANY (members || target_table) OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
+		WHERE (oid = ANY (members || target_table)
+			   OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
 			AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1;
 		IF FOUND THEN
 			RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
@@ -364,7 +368,7 @@ BEGIN
 		END IF;
 		BEGIN
 			-- what is dropped, too, because somebody may be reading it; the lock of a view
-			-- needs its owner's rights, so a view waits until it is dropped
+			-- needs its owner's rights, so it waits until it is dropped
 			PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
 				SELECT oid::regclass::text FROM pg_class
 				WHERE relkind <> 'v' AND (oid = ANY (members) OR is_dropped AND oid = target_table
@@ -486,7 +490,8 @@ BEGIN
 	-- OFFSET 0, because the condition would count again
 	count_some := format(
 		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k) AS k, f.c FROM %s AS t CROSS JOIN LATERAL ('
-		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > $2 %s ORDER BY f.c DESC LIMIT $3',
+		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > $2 %s '
+		'ORDER BY f.c DESC LIMIT $3',
 		keys, source, set_column, CASE WHEN is_large THEN format('AND %1$s >= $4 AND %1$s < $5', size) END);
 	IF NOT is_large THEN
 		RETURN QUERY EXECUTE count_some USING filter, 0, n;

@@ -86,7 +86,8 @@ BEGIN
 		'Its columns are: ' || (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 								WHERE attrelid = source AND attnum > 0 AND NOT attisdropped) || '.'
 	FROM unnest(named) AS n
-	WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = n AND attnum > 0 AND NOT attisdropped);
+	WHERE NOT EXISTS (SELECT FROM pg_attribute
+					  WHERE attrelid = source AND attname = n AND attnum > 0 AND NOT attisdropped);
 	IF FOUND OR id_column IS NULL OR key_columns = '{}' THEN
 		RETURN;
 	END IF;
@@ -210,19 +211,21 @@ BEGIN
 		WHERE octet_length(n) NOT BETWEEN 1 AND 63 OR n IN (
 			SELECT attname FROM pg_attribute WHERE attrelid = 'pg_class'::regclass AND attnum < 0)
 		UNION ALL
-		SELECT format('the target cannot be called %L', target), 'A name has 1 to 54 bytes: what belongs to it has longer ones.'
+		SELECT format('the target cannot be called %L', target),
+			'A name has 1 to 54 bytes: what belongs to it has longer ones.'
 		WHERE octet_length(coalesce(target, '')) NOT BETWEEN 1 AND 54
 		UNION ALL
 		SELECT format('%s already exists', pg_describe_object(o.class, o.oid, 0)),
 			'Choose another name for the target, or drop or rename it.'
-		FROM unnest('{"",_rollup,_rows,_row,_tables,_parts,_keys,_pending,_now,_facts,_insert,_update,_delete,_truncate}'::text[])
-				AS suffix,
+		FROM unnest(ARRAY['', '_rollup', '_rows', '_row', '_tables', '_parts', '_keys', '_pending', '_now', '_facts',
+						  '_insert', '_update', '_delete', '_truncate']) AS suffix,
 			LATERAL (SELECT 'pg_class'::regclass, oid, relname FROM pg_class WHERE relnamespace = c.relnamespace
 					 UNION ALL SELECT 'pg_type', oid, typname FROM pg_type
 					 WHERE typnamespace = c.relnamespace AND typrelid = 0 AND typcategory <> 'A'
 					 UNION ALL SELECT 'pg_proc', oid, proname FROM pg_proc
 					 WHERE pronamespace = c.relnamespace) AS o (class, oid, name)
-		WHERE o.name = target || suffix AND (o.class = 'pg_proc'::regclass) = (suffix ~ '_(facts|insert|update|delete|truncate)$')
+		WHERE o.name = target || suffix
+			AND (o.class = 'pg_proc'::regclass) = (suffix ~ '_(facts|insert|update|delete|truncate)$')
 		UNION ALL
 		SELECT format('its owner %I lacks the privilege to %s', pg_get_userbyid(c.relowner), p.what),
 			format('GRANT %s TO %I.', p.granted, pg_get_userbyid(c.relowner))
@@ -242,7 +245,8 @@ BEGIN
 			array_remove(named || (options->>'id_column'), NULL)) AND NOT EXISTS (
 			SELECT FROM jsonb_array_elements(conditions) AS s WHERE s->'columns' ? attname)
 		UNION ALL
-		SELECT format('only the %2$s of %1$I is kept', options->>'period_column', options->>'period'), 'It is computed in UTC.'
+		SELECT format('only the %s of %I is kept', CASE WHEN options->>'period' ~ 'hour|minute|second' THEN
+			'start of each ' ELSE '' END || (options->>'period'), options->>'period_column'), 'It is computed in UTC.'
 		WHERE options ? 'period_column'
 		UNION ALL
 		SELECT 'no set contains every row, so rows in none of the sets are lost',

@@ -134,8 +134,8 @@ ALTER TABLE {parts}
 	[ADD COLUMN s{n} {ext}.roaring64, ALTER COLUMN s{n} SET STORAGE EXTERNAL, ADD COLUMN r{n} {ext}.roaring64, ...];
 CREATE INDEX ON {parts} ([k{k}, ...]);
 COMMENT ON TABLE {parts} IS {part};
-CREATE TABLE {tables} (trigger oid, name text, file bigint NOT NULL, blocks bigint NOT NULL, blocks_done bigint NOT NULL,
-	copied boolean NOT NULL, PRIMARY KEY (trigger, name));
+CREATE TABLE {tables} (trigger oid, name text, file bigint NOT NULL, blocks bigint NOT NULL,
+	blocks_done bigint NOT NULL, copied boolean NOT NULL, PRIMARY KEY (trigger, name));
 COMMENT ON TABLE {tables} IS {part};
 CREATE TABLE {state} (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, deletes text NOT NULL,
 	rows_done bigint NOT NULL, rows_estimated bigint NOT NULL, keys_done bigint NOT NULL, keys bigint NOT NULL,
@@ -247,7 +247,8 @@ AS $$
 			ELSE '["insert", "update", "delete", "truncate"]' END::jsonb,
 		'held', @extschema@._roaring64_rollup_object(source, target,
 			CASE WHEN (options->>'deferred')::boolean THEN '_now' ELSE '' END),
-		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c), 'column_text', quote_literal(c)) ORDER BY i)
+		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c), 'column_text', quote_literal(c))
+								   ORDER BY i)
 				 FROM unnest(ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'))
 							 || (options->>'period_column')) WITH ORDINALITY AS k (c, i) WHERE c IS NOT NULL),
 		'sets', (SELECT jsonb_agg(jsonb_build_object('n', i, 'set', quote_ident(s), 'set_text', quote_literal(s)) ORDER BY i)
@@ -292,7 +293,8 @@ AS $$
 	FROM (VALUES ('rows_match', 'f.k{k}', 'change.k{k}'), ('target_match', 't.{column}', 'change.k{k}'),
 			('merge_match', 't.{column}', 'p.k{k}'), ('parts_match', 'q.k{k}', 'b.k{k}')) AS m (name, one, other)
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS 'names for the templates of a rollup, and conditions of its keys';
+COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS
+'names for the templates of a rollup, and conditions of its keys';
 
 -- Creates what a rollup has, but for the triggers.  Returns the names for templates.
 CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb, options jsonb)
@@ -366,7 +368,8 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_follow(names, true);
 	PERFORM @extschema@._roaring64_rollup_try(names);
 	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-		SELECT oid::regclass::text FROM pg_class WHERE oid = ANY (tables) ORDER BY oid <> source, oid), 'SHARE ROW EXCLUSIVE');
+		SELECT oid::regclass::text FROM pg_class WHERE oid = ANY (tables) ORDER BY oid <> source, oid),
+		'SHARE ROW EXCLUSIVE');
 	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
 	PERFORM set_config('role', role, true);
 END
@@ -438,9 +441,10 @@ BEGIN
 	blocks_end := progress.blocks_done + greatest(1, (m->>'batch_rows')::bigint / greatest(c.density, 1))::bigint;
 
 	-- the triggers take care of rows in blocks that are added later
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names || jsonb_build_object(
-		'table', c.tab, 'range', CASE WHEN c.is_heap THEN format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
-			progress.blocks_done, least(blocks_end, 4294967295)) ELSE '' END,
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names
+		|| jsonb_build_object('table', c.tab, 'range', CASE WHEN c.is_heap THEN
+			format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''', progress.blocks_done,
+				   least(blocks_end, 4294967295)) ELSE '' END,
 		-- in the order of the whole table
 		'source_columns', (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 						   WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)))
@@ -498,7 +502,7 @@ BEGIN
 	RETURN 'merging';
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb) IS 'step of a rollup: brings what was copied of some keys to the target';
+COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb) IS 'step of a rollup: brings what was copied to the target';
 
 -- The last step.
 CREATE FUNCTION _roaring64_rollup_complete(source regclass, m jsonb)
