@@ -111,7 +111,8 @@ BEGIN
 		(attgenerated = 'v' AND attname = ANY (named), 'column %I is a virtual generated column',
 		 'Triggers do not see it: make it STORED.'))
 		AS v (holds, reason, remedy)
-	WHERE a.attrelid = source AND a.attnum > 0 AND v.holds;
+	WHERE a.attrelid = source AND a.attnum > 0 AND v.holds
+	ORDER BY a.attnum;
 	BEGIN
 		EXECUTE format('CREATE TEMPORARY TABLE _roaring64_probe AS SELECT %s FROM %s WITH NO DATA',
 					   (SELECT string_agg(quote_ident(k), ', ') FROM unnest(key_columns) AS k), source);

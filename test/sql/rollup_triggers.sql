@@ -23,9 +23,6 @@ CREATE FUNCTION show(target text) RETURNS SETOF text LANGUAGE sql AS $$
 -- at commit
 CALL roaring64_rollup_create('visit', 'followed', '{site}', 'who', '{"users": true, "payers": "paid"}');
 SELECT * FROM show('followed');
--- what the view and the function of a row's meaning are
-SELECT pg_get_viewdef('followed_rows');
-SELECT pg_get_functiondef('followed_facts'::regproc);
 CALL roaring64_rollup_create('visit', 'kept', '{site}', 'who', '{"users": true}', deletes => 'keep');
 SELECT * FROM show('kept');
 CALL roaring64_rollup_create('visit', 'strict', '{site}', 'who', '{"users": true}', deletes => 'refuse');

@@ -220,13 +220,13 @@ my %documented = (
 	'refused: rows that go' => qr/^55000: cannot (?:delete from|update|truncate) \S+, because the sets of/,
 	'refused: children' => qr/^55000: cannot update \S+, because it has children|^55000: \S+ has children/,
 	'refused: unlogged' => qr/^55000: \S+ is unlogged/,
-	'refused: becomes a partition or a child' => qr/^55000: trigger "sets_\w_rollup" prevents/,
+	'refused: becomes a partition or a child' => qr/^(?:55000|0A000): trigger "sets_\w_rollup" prevents/,
 	'refused: the target is dropped' => qr/^2BP01: cannot drop table \S+ because other objects depend/,
 	'refused: a column that is used' => qr/^2BP01: cannot drop column|^0A000: cannot alter type of a column used by a view/,
 	'refused: the target has another name' => qr/^55000: the rollup \S+(?:, or a column of it,)? is not there|^42704: there is no rollup/,
 	'refused: the source has another name' => qr/^55000: cannot write to \S+, because \S+ has another name now/);
 my $usual = join '|', '23514: (?:no partition|partition constraint|updated partition)', '42P17: partition \S+ would overlap',
-  '42809: \S+ is (?:not|already)', '42809: (?:table|ALTER action|"\S+" is not)', '42P01: relation', '42P16: cannot', '42P16: circular',
+  '42809: \S+ is (?:not|already)', '42809: (?:table|ALTER action|"\S+" is not|cannot add column to a partition)', '42P01: (?:relation|table)', '42P16: cannot', '42P16: circular',
   '0A000: cannot (?:cluster|truncate|rename|move|change)', '42P07: ', '42601: (?:syntax error|zero-length)', '42701: ', '42703: ', '42804: ',
   '55000: (?:table|could not|partition)';
 
