@@ -133,7 +133,7 @@ append_to_file("$dir/$_.bench", $scripts{$_}) for keys %scripts;
 my $rollup =
   q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
 my $cycle = "$rollup;\nSELECT count(*) FROM roaring64_rollup_verify('sets');\n"
-  . "SELECT pg_sleep(0.1);\nCALL roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
+  . "SELECT pg_sleep(0.1);\nSELECT roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
 append_to_file("$dir/rollups.sql", $cycle x 2000);
 append_to_file("$dir/folds.sql", "CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\n" x 100000);
 
