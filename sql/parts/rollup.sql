@@ -363,17 +363,19 @@ BEGIN
 		ELSIF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
 			RAISE undefined_object USING
 				MESSAGE = format('there is no rollup %I', target),
-				DETAIL = CASE WHEN target_table IS NOT NULL THEN
-					format('The table %s was not made with roaring64_rollup_create, or was detached.', target_table) END;
+				DETAIL = 'It was detached or dropped meanwhile.';
 		END IF;
 		BEGIN
 			-- what is dropped, too, because somebody may be reading it; the lock of a view
 			-- needs its owner's rights, so it waits until it is dropped
 			PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-				SELECT oid::regclass::text FROM pg_class
+				SELECT relnamespace::regnamespace || '.' || quote_ident(relname) FROM pg_class
 				WHERE relkind <> 'v' AND (oid = ANY (members) OR is_dropped AND oid = target_table
 					OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
 				ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
+			IF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
+				RAISE undefined_table;
+			END IF;
 			IF NOT is_dropped THEN
 				-- what came since the last fold
 				PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 1::bigint << 50)

@@ -88,7 +88,8 @@ BEGIN
 	FROM unnest(named) AS n
 	WHERE NOT EXISTS (SELECT FROM pg_attribute
 					  WHERE attrelid = source AND attname = n AND attnum > 0 AND NOT attisdropped);
-	IF FOUND OR id_column IS NULL OR key_columns = '{}' THEN
+	IF FOUND OR id_column IS NULL OR key_columns = '{}'
+		OR cardinality(named) > (SELECT count(DISTINCT n) FROM unnest(named) AS n) THEN
 		RETURN;
 	END IF;
 	RETURN QUERY SELECT true, format(v.reason, a.attname, format_type(a.atttypid, a.atttypmod)), v.remedy

@@ -368,7 +368,8 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_follow(names, true);
 	PERFORM @extschema@._roaring64_rollup_try(names);
 	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-		SELECT oid::regclass::text FROM pg_class WHERE oid = ANY (tables) ORDER BY oid <> source, oid),
+		SELECT relnamespace::regnamespace || '.' || quote_ident(relname) FROM pg_class
+		WHERE oid = ANY (tables) ORDER BY oid <> source, oid),
 		'SHARE ROW EXCLUSIVE');
 	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
 	PERFORM set_config('role', role, true);
