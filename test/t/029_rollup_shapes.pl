@@ -131,7 +131,7 @@ $node->safe_psql(
 			FROM pg_inherits WHERE inhparent IN (SELECT oid FROM source WHERE kind = 'plain') LIMIT 1);
 		WHEN 17 THEN RETURN format('ALTER TABLE %s SET UNLOGGED', t);
 		WHEN 18, 19, 20 THEN RETURN (SELECT format('ALTER TABLE %s SET LOGGED', oid::regclass) FROM pg_class
-			WHERE relpersistence = 'u' AND oid IN (SELECT source.oid FROM source));
+			WHERE relpersistence = 'u' AND oid IN (SELECT source.oid FROM source) LIMIT 1);
 		WHEN 21 THEN RETURN format('VACUUM FULL %s', t);
 		WHEN 22 THEN RETURN format('CLUSTER %s USING %s', t, (SELECT indexrelid::regclass FROM pg_index WHERE indrelid = t LIMIT 1));
 		WHEN 23 THEN RETURN format('ALTER TABLE %s RENAME TO plain_%s', t, number());
