@@ -1,34 +1,35 @@
 --
--- The dedup helper: an id is claimed once, in the caller's transaction.
+-- The dedup helper: an id is claimed once, in the caller's transaction, and can
+-- be forgotten again.
 --
 -- A set is four ordinary tables.  NAME has one row: the options, and the names
 -- of the others, which are in its schema.  NAME_claims has a row for every id
--- that was claimed of late, and its primary key is what makes two transactions
--- that claim the same id wait for each other, and no others.  Fold moves
--- committed claims to NAME_chunks, where a row is a roaring64 of all ids of a
--- key that agree in their high bits.  NAME_windows has a row for a key where
--- its window needs one.
+-- that was claimed or forgotten of late: "present" says which, whatever the chunks
+-- hold, and "changed" that the row was turned over since it came, so that they may
+-- hold the id or not.  Its primary key is what makes two transactions that change
+-- the same id wait for each other, and no others.  Fold moves committed rows to
+-- NAME_chunks, where a row has all ids of a key that agree in their high bits.
+-- NAME_windows has a row for a key where its window, or an import, needs one.
 --
--- A claim looks into the chunks, inserts, and looks once more with a snapshot
--- taken after that.  If the id was claimed before, then either its row is still
--- in the claims and the insertion meets it; or the fold that removed it has
--- committed, and the second look sees the chunk.  Of folded ids the first look
--- alone would do, so that a duplicate writes nothing.
+-- A change looks at the row and the chunks with one snapshot, writes a row, and
+-- looks into the chunks once more with a snapshot taken after that.  If the id was
+-- changed before, then either its row is still in the claims and the insertion
+-- meets it; or the fold that removed it has committed, and the second look sees
+-- the chunk.  What is as it is wanted writes nothing.
 --
--- An owned set has no claims: its ids go straight into the chunks, under a lock
--- of the key's row of windows, which comes before anything is read.
---
--- What a claim does is in C (src/dedup/), where plans are kept for each set; it
+-- What a change does is in C (src/dedup/), where plans are kept for each set; it
 -- depends only on options that are never changed.  All else is here.
+--
+-- Chunks of bigints are roaring64 values, chunks of UUIDs sorted arrays.  The
+-- statements are the same for both: what differs in them is in the options.
 --
 -- Whoever works with a set locks the table NAME first, until the end of the
 -- transaction, and so waits for drop, or drop for it, before either has locked
 -- anything else:
 --
---	  claim, seen, and what	ACCESS SHARE
---	  only reads
---	  load, and claims of	ROW SHARE
---	  an owned set
+--	  claim, forget, seen,	ACCESS SHARE
+--	  and what only reads
+--	  import				ROW SHARE
 --	  fold					ROW SHARE, and the row, so that one fold works at a time
 --	  alter					EXCLUSIVE: waits for writers of generations
 --	  drop					ACCESS EXCLUSIVE: waits for all
@@ -42,11 +43,11 @@
 -- the next.  So the clock of the server may jump: a jump back is no time, and a
 -- jump forth an eighth, of which the window has four to spare.  With a window
 -- by count generations are numbered, per key, and each takes as many ids as are
--- to be kept; when the next one begins, all before the one that is full go.  A
--- fold puts all claims of a key into one generation, however many, and so does a
--- call that writes to the chunks: which of them were the latest only the clock
--- could tell.  Between two parts of a key its ids are not counted, which is NULL,
--- and no generation begins, whether the fold was killed or others load meanwhile.
+-- to be kept, of which those count that are there; when the next one begins, all
+-- before the one that is full go.  A fold puts all claims of a key into one
+-- generation, however many, and so does an import: which of them were the latest
+-- only the clock could tell.  While claims of a key are left that a fold should
+-- have taken with others, it is "partly" folded, and no generation begins.
 -- Generations never get smaller, whatever the window is changed to, and what
 -- was written under another window counts as written now.
 --
@@ -55,62 +56,50 @@
 --
 
 -- The options of a set.  The only place that says which table is a set.  names are
--- put into the statements here: the tables of claims, chunks and windows, the
--- functions that make an id an element of a chunk and back, and the highest id of a
--- chunk.  generation is the one that is written to now, cutoff the one that is to go.
-CREATE FUNCTION _roaring64_dedup_options(set regclass, OUT names text[], OUT remember interval, OUT keep bigint,
-										 OUT ascending boolean, OUT snowflake boolean, OUT owned boolean,
-										 OUT chunk_bits integer, OUT clock bigint, OUT generation bigint,
-										 OUT cutoff bigint, OUT distributed boolean)
+-- put into the statements here:
+--	  1 to 3	the tables of claims, chunks and windows
+--	  4			the beginning of the names of functions of chunks' members
+--	  5			the aggregate that makes members of ids
+--	  6, 7		the union of members m as members, and what FROM needs for it
+--	  8			rows of the bits by which chunks of the keys $1 to $2 are split
+--	  9, 10		what splits s.ids of s.key into new chunks, and what FROM needs for it
+--	  11		the type of ids
+--	  12, 13	whether id is one of $3, of which there are few, or any number
+-- generation is the one that is written to now, cutoff the one that is to go.
+CREATE FUNCTION _roaring64_dedup_options(dedup regclass, OUT names text[], OUT remember interval, OUT keep bigint,
+										 OUT id_type text, OUT chunk_bits integer, OUT clock bigint,
+										 OUT generation bigint, OUT cutoff bigint, OUT distributed boolean)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	home text := (SELECT quote_ident(nspname) || '.' FROM pg_namespace AS n, pg_class AS c
-				  WHERE n.oid = c.relnamespace AND c.oid = $1);
 	found bigint;
 	span bigint;
 BEGIN
-	IF $1 IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'dedup set must not be null';
-	END IF;
+	PERFORM @extschema@._roaring64_dedup_exists($1);
 	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
-		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('ascending', 'bool'), ('snowflake', 'bool'),
-		('owned', 'bool'), ('chunk_bits', 'int4'), ('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'),
-		('clock_read', 'timestamptz'), ('cutoff', 'int8')) AS c (name, type)
-		ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
+		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
+		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('cutoff', 'int8'))
+		AS c (name, type) ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
 	WHERE a.attrelid = $1;
-	IF found = 12 THEN
-		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.ascending, s.snowflake,'
-					   ' s.owned, s.chunk_bits, s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
-		INTO names, remember, keep, ascending, snowflake, owned, chunk_bits, clock, cutoff, found;
+	IF found = 10 THEN
+		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.id_type, s.chunk_bits,'
+					   ' s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
+		INTO names, remember, keep, id_type, chunk_bits, clock, cutoff, found;
 	END IF;
-	IF found IS DISTINCT FROM 1 OR names IS NULL OR chunk_bits NOT BETWEEN 0 AND 63
-		OR num_nulls(VARIADIC names) + num_nulls(ascending, snowflake, owned, chunk_bits, clock, cutoff) > 0 THEN
+	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}') OR chunk_bits NOT BETWEEN 0 AND 64
+		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock, cutoff) > 0
+		OR id_type = 'bigint' AND coalesce(chunk_bits, 64) > 63 OR id_type <> 'bigint' AND chunk_bits % 4 <> 0 THEN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a dedup set', $1),
 			HINT = 'Name a table that roaring64_dedup_create has made.';
 	END IF;
-	FOR i IN 1 .. 3 LOOP
-		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(home || quote_ident(names[i])) AND relowner = (SELECT relowner FROM pg_class WHERE oid = $1)) THEN
-			RAISE undefined_table USING
-				MESSAGE = format('table "%s" of dedup set "%s" does not exist', names[i], $1),
-				DETAIL = 'It is looked for in the schema of the set, among the tables of its owner.',
-				HINT = format('If it was renamed, write its name into column "%s" of "%s".',
-							  (ARRAY['claims', 'chunks', 'windows'])[i], $1);
-		END IF;
-		names[i] := home || quote_ident(names[i]);
-	END LOOP;
+	names := @extschema@._roaring64_dedup_tables($1, names);
 	distributed := to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL;
 	IF distributed THEN
 		EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)' INTO distributed USING names[1];
 	END IF;
-	names := names || CASE WHEN snowflake THEN
-		ARRAY['@extschema@.roaring64_snowflake_fold', '@extschema@.roaring64_snowflake_unfold',
-			'(SELECT max(@extschema@.roaring64_snowflake_unfold(e)) FROM @extschema@.roaring64_elements(members) AS e)']
-	ELSE
-		ARRAY['', '', '@extschema@.roaring64_max(members)']
-	END;
+	names := names || @extschema@._roaring64_dedup_words(names[2], id_type, chunk_bits);
 	generation := clock;
 	IF remember IS NOT NULL THEN
 		-- a generation is half a window long, and goes a window and a half later
@@ -121,6 +110,79 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_options(regclass) IS
 'options of a dedup set';
+
+-- A regclass may be that of a table which was dropped while it was waited for.
+CREATE FUNCTION _roaring64_dedup_exists(dedup regclass)
+RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF $1 IS NULL THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'dedup set must not be null';
+	END IF;
+	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = $1) THEN
+		RAISE undefined_table USING
+			MESSAGE = format('dedup set with OID %s does not exist', $1::oid);
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_exists(regclass) IS
+'refuses what is no table';
+
+-- The qualified names of the tables of claims, chunks and windows.
+CREATE FUNCTION _roaring64_dedup_tables(dedup regclass, names text[])
+RETURNS text[]
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	home text;
+	owner oid;
+BEGIN
+	SELECT quote_ident(nspname) || '.', relowner INTO home, owner
+	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1;
+	FOR i IN 1 .. 3 LOOP
+		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(home || quote_ident(names[i])) AND relowner = owner) THEN
+			RAISE undefined_table USING
+				MESSAGE = format('table "%s" of dedup set "%s" does not exist', names[i], $1),
+				DETAIL = 'It is looked for in the schema of the set, among the tables of its owner.',
+				HINT = format('If it was renamed, write its name into column "%s" of "%s".',
+							  (ARRAY['claims', 'chunks', 'windows'])[i], $1);
+		END IF;
+		names[i] := home || quote_ident(names[i]);
+	END LOOP;
+	RETURN names;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
+'tables of a dedup set';
+
+-- The names from the fourth on.  A key's UUIDs go into chunks of the level that it
+-- has come to, and of the next one once they have some 1,000 ids on average.
+CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
+RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF id_type = 'bigint' THEN
+		RETURN ARRAY['@extschema@.roaring64', '@extschema@.roaring64_agg', '@extschema@.roaring64_or_agg(m)', '',
+			format('(VALUES (%s))', chunk_bits), format('@extschema@.roaring64_split(s.ids, %s)', chunk_bits), '', 'bigint',
+			'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
+	END IF;
+	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
+			format('(SELECT DISTINCT 64 - 4 * (chunk & 15)::integer FROM %s WHERE key BETWEEN $1 AND $2)', chunks)]
+		|| CASE WHEN chunk_bits IS NULL THEN
+			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 1000)',
+				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk & 15)'
+					   ' + CASE WHEN avg(pg_column_size(members)) > 16000 THEN 1 ELSE 0 END, 12)::integer AS bits'
+					   ' FROM %s WHERE key BETWEEN $1 AND $2 GROUP BY key) AS f ON f.key = s.key', chunks)]
+		ELSE
+			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
+		END || ARRAY['uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_words(text, text, integer) IS
+'what differs in statements on dedup sets';
 
 -- What the window of a set can be.  A duration is kept in hours, as a day or a
 -- month of an interval is not always as long.
@@ -154,86 +216,100 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 'checks the window of a dedup set';
 
--- The schema is an argument as only the caller knows its own search_path.
-CREATE FUNCTION roaring64_dedup_create(name text,
-									   remember interval DEFAULT NULL,
-									   keep bigint DEFAULT NULL,
-									   ascending boolean DEFAULT false,
-									   snowflake boolean DEFAULT false,
-									   owned boolean DEFAULT false,
-									   chunk_bits integer DEFAULT NULL,
-									   schema text DEFAULT pg_catalog.current_schema())
+-- Claims come and go, so they are vacuumed for what was deleted rather than for a
+-- part of what there is; so are chunks, of which each fold replaces some.  A chunk
+-- of a kilobyte has room to grow on its page, and is not put out of line, where it
+-- takes longer to find, while two have.  The short columns of claims come first, as
+-- most keys leave room for them before the alignment of the rest.
+CREATE FUNCTION _roaring64_dedup_make(made text, remember interval, keep bigint, id_type text, chunk_bits integer)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	home text := (parse_ident(made))[1];
+	base text := (parse_ident(made))[2];
 	compression text := '';
-	made text;
-	home text;
-	base text;
 BEGIN
-	IF ascending IS NULL OR snowflake IS NULL OR owned IS NULL THEN
-		RAISE null_value_not_allowed USING
-			MESSAGE = 'options of a dedup set must not be null';
-	END IF;
-	remember := @extschema@._roaring64_dedup_window(remember, keep);
-	IF ascending AND remember IS NULL AND keep IS NULL THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = '"ascending" has no effect without a window',
-			HINT = 'Specify "remember" or "keep", too.';
-	END IF;
-	IF chunk_bits NOT BETWEEN 8 AND 60 THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = '"chunk_bits" must be between 8 and 60';
-	END IF;
-	made := @extschema@._roaring64_new_table(name, schema);
-	home := (parse_ident(made))[1];
-	base := (parse_ident(made))[2];
 	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
 		RAISE name_too_long USING
 			MESSAGE = format('name of dedup set "%s" is too long', base),
 			DETAIL = 'The names of its tables and indexes are up to 13 bytes longer.';
 	END IF;
 	IF to_regclass(made) IS NOT NULL THEN
-		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name);
+		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', base);
 	END IF;
 	IF EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
 		compression := 'COMPRESSION lz4';
 	END IF;
-
-	-- Claims come and go, so they are vacuumed for what was deleted rather than
-	-- for a part of what there is; so are chunks, of which each fold replaces
-	-- some.  A chunk of a kilobyte has room to grow on its page, and is not put
-	-- out of line, where it takes longer to find, while two have.
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, id bigint NOT NULL,'
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, present boolean NOT NULL DEFAULT true,'
+				   ' changed boolean NOT NULL DEFAULT false, id %s NOT NULL,'
 				   ' claimed_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (key, id))'
 				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
-				   home, base || '_claims');
+				   home, base || '_claims', CASE id_type WHEN 'bigint' THEN 'bigint' ELSE 'uuid' END);
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
-				   ' members @extschema@.roaring64 %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
-				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,'
-				   ' toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 500)',
-				   home, base || '_chunks', compression);
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, ids bigint, oldest bigint,'
-				   ' forgotten bigint) WITH (fillfactor = 80)', home, base || '_windows');
+				   ' members %s %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
+				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01,'
+				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
+				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks',
+				   CASE id_type WHEN 'bigint' THEN '@extschema@.roaring64' ELSE 'uuid[]' END, compression);
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
+				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
+				   ' WITH (fillfactor = 80)', home, base || '_windows');
 	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
-				   ' ascending boolean NOT NULL, snowflake boolean NOT NULL, owned boolean NOT NULL,'
-				   ' chunk_bits integer NOT NULL, remember interval, keep bigint,'
+				   ' id_type text NOT NULL, chunk_bits integer, remember interval, keep bigint,'
 				   ' clock bigint NOT NULL DEFAULT 0, clock_read timestamptz NOT NULL DEFAULT clock_timestamp(),'
 				   ' cutoff bigint NOT NULL DEFAULT -1)', home, base);
-	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, ascending, snowflake, owned, chunk_bits, remember, keep)'
-				   ' VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)', home, base)
-	USING base || '_claims', base || '_chunks', base || '_windows', ascending, snowflake, owned,
-		coalesce(chunk_bits, CASE WHEN snowflake THEN 24 ELSE 20 END), remember, keep;
+	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, id_type, chunk_bits, remember, keep)'
+				   ' VALUES ($1, $2, $3, $4, $5, $6, $7)', home, base)
+	USING base || '_claims', base || '_chunks', base || '_windows', id_type, chunk_bits, remember, keep;
 	RETURN made::regclass;
 END $$;
-COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, boolean, boolean, boolean, integer, text) IS
+COMMENT ON FUNCTION _roaring64_dedup_make(text, interval, bigint, text, integer) IS
+'makes the tables of a dedup set';
+
+-- The name is that of a table in the caller's search_path.
+CREATE FUNCTION _roaring64_dedup_check(name text, schema text, remember interval, keep bigint, id_type text,
+									   chunk_bits integer)
+RETURNS regclass
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF coalesce(id_type, '') <> ALL ('{bigint,uuid,text}') THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = '"id_type" must be "bigint", "uuid" or "text"';
+	END IF;
+	IF id_type = 'bigint' AND chunk_bits NOT BETWEEN 8 AND 60 THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = '"chunk_bits" must be between 8 and 60';
+	ELSIF id_type <> 'bigint' AND (chunk_bits NOT BETWEEN 16 AND 64 OR chunk_bits % 4 <> 0) THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = '"chunk_bits" of UUIDs must be a multiple of 4 between 16 and 64';
+	END IF;
+	RETURN @extschema@._roaring64_dedup_make(@extschema@._roaring64_new_table(name, schema),
+		@extschema@._roaring64_dedup_window(remember, keep), keep, id_type,
+		CASE id_type WHEN 'bigint' THEN coalesce(chunk_bits, 20) ELSE chunk_bits END);
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_check(text, text, interval, bigint, text, integer) IS
+'checks the options of a dedup set, and makes it';
+
+CREATE FUNCTION roaring64_dedup_create(name text,
+									   remember interval DEFAULT NULL,
+									   keep bigint DEFAULT NULL,
+									   id_type text DEFAULT 'bigint',
+									   chunk_bits integer DEFAULT NULL)
+RETURNS regclass
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
+BEGIN ATOMIC
+	SELECT _roaring64_dedup_check($1, pg_catalog.current_schema(), $2, $3, $4, $5);
+END;
+COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, text, integer) IS
 'creates the tables of a dedup set';
 
 -- Waits for writers of generations.  The generations of the window by
 -- count, which end here, are numbered on from the highest if it comes back.
-CREATE FUNCTION roaring64_dedup_alter(set regclass,
+CREATE FUNCTION roaring64_dedup_alter(dedup regclass,
 									  remember interval DEFAULT NULL,
 									  keep bigint DEFAULT NULL)
 RETURNS void
@@ -251,14 +327,14 @@ BEGIN
 				   ' THEN $3 ELSE clock_read END', $1)
 	USING remember, keep, clock_timestamp();
 	IF o.keep IS NOT NULL AND keep IS NULL THEN
-		EXECUTE format('UPDATE %3$s SET generation = NULL, ids = NULL, oldest = NULL', VARIADIC o.names);
+		EXECUTE format('UPDATE %3$s SET generation = NULL, oldest = NULL, partly = false', VARIADIC o.names);
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_alter(regclass, interval, bigint) IS
 'changes the window of a dedup set, or takes it away';
 
 -- Locks before it reads the options: two at once would wait for each other.
-CREATE FUNCTION roaring64_dedup_drop(set regclass)
+CREATE FUNCTION roaring64_dedup_drop(dedup regclass)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
@@ -266,9 +342,8 @@ AS $$
 DECLARE
 	o record;
 BEGIN
-	IF $1 IS NOT NULL THEN
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
-	END IF;
+	PERFORM @extschema@._roaring64_dedup_exists($1);
+	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('DROP TABLE %s, %s, %s, %s', $1, o.names[1], o.names[2], o.names[3]);
 END $$;
@@ -276,175 +351,452 @@ COMMENT ON FUNCTION roaring64_dedup_drop(regclass) IS
 'drops the tables of a dedup set';
 
 --
--- One id and many.  What only reads is STABLE and can be called on a standby.
+-- One id and many.  What only reads is STABLE and can be called on a standby.  An
+-- id is a value of the set's type; an unknown literal is taken for text, which is
+-- read as one.
 --
-CREATE FUNCTION roaring64_dedup_claim(set regclass, key text, id bigint)
+CREATE FUNCTION roaring64_dedup_claim(dedup regclass, key text, id anyelement)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_dedup_claim'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_dedup_claim(regclass, text, bigint) IS
-'claims an id: true if it is new, NULL if it is too old to tell';
+COMMENT ON FUNCTION roaring64_dedup_claim(regclass, text, anyelement) IS
+'makes an id remembered: whether it is new';
 
-CREATE FUNCTION roaring64_dedup_claim_many(set regclass, key text, ids bigint[])
+CREATE FUNCTION roaring64_dedup_claim(dedup regclass, key text, id text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_claim'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_claim(regclass, text, text) IS
+'makes an id, given as text, remembered: whether it is new';
+
+CREATE FUNCTION roaring64_dedup_claim_many(dedup regclass, key text, ids anyarray)
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_dedup_claim_many'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, bigint[]) IS
-'claims ids: for each whether it is new, NULL if it is too old to tell';
+COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, anyarray) IS
+'makes ids remembered: for each whether it is new';
 
-CREATE FUNCTION roaring64_dedup_seen_many(set regclass, key text, ids bigint[])
+CREATE FUNCTION roaring64_dedup_claim_many(dedup regclass, key text, ids text)
+RETURNS boolean[]
+AS 'MODULE_PATHNAME', 'roaring64_dedup_claim_many'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, text) IS
+'makes ids, given as the text of an array, remembered: for each whether it is new';
+
+CREATE FUNCTION roaring64_dedup_forget(dedup regclass, key text, id anyelement)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, anyelement) IS
+'makes an id new again: whether it was remembered';
+
+CREATE FUNCTION roaring64_dedup_forget(dedup regclass, key text, id text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, text) IS
+'makes an id, given as text, new again: whether it was remembered';
+
+CREATE FUNCTION roaring64_dedup_forget_many(dedup regclass, key text, ids anyarray)
+RETURNS boolean[]
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget_many'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, anyarray) IS
+'makes ids new again: for each whether it was remembered';
+
+CREATE FUNCTION roaring64_dedup_forget_many(dedup regclass, key text, ids text)
+RETURNS boolean[]
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget_many'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
+COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, text) IS
+'makes ids, given as the text of an array, new again: for each whether it was remembered';
+
+CREATE FUNCTION roaring64_dedup_seen(dedup regclass, key text, id anyelement)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, anyelement) IS
+'whether an id is remembered';
+
+CREATE FUNCTION roaring64_dedup_seen(dedup regclass, key text, id text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, text) IS
+'whether an id, given as text, is remembered';
+
+CREATE FUNCTION roaring64_dedup_seen_many(dedup regclass, key text, ids anyarray)
 RETURNS boolean[]
 AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
-COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, bigint[]) IS
-'for each id whether it is remembered, NULL if it is too old to tell';
+COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, anyarray) IS
+'for each id whether it is remembered';
 
-CREATE FUNCTION roaring64_dedup_seen(set regclass, key text, id bigint)
-RETURNS boolean
-LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
+CREATE FUNCTION roaring64_dedup_seen_many(dedup regclass, key text, ids text)
+RETURNS boolean[]
+AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, text) IS
+'for each id, given as the text of an array, whether it is remembered';
+
+-- The same as hash_text() of src/dedup/claims.c.
+CREATE FUNCTION roaring64_dedup_hash(id text)
+RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 BEGIN ATOMIC
-	SELECT (roaring64_dedup_seen_many($1, $2, ARRAY[$3]))[1];
+	SELECT pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to($1, 'UTF8')), 1, 16), 'hex')::uuid;
 END;
-COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, bigint) IS
-'whether an id is remembered, NULL if it is too old to tell';
+COMMENT ON FUNCTION roaring64_dedup_hash(text) IS
+'as what a dedup set of texts keeps an id: the first 128 bits of its SHA-256';
 
-CREATE FUNCTION roaring64_dedup_load(set regclass, key text, ids roaring64)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_dedup_load'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION roaring64_dedup_load(regclass, text, roaring64) IS
-'remembers all ids of a set: how many were new';
+--
+-- Members of chunks of UUIDs: sorted arrays.
+--
+CREATE FUNCTION _roaring64_uuids_or(uuid[], uuid[])
+RETURNS uuid[]
+AS 'MODULE_PATHNAME', 'roaring64_uuids_or'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION _roaring64_uuids_or(uuid[], uuid[]) IS
+'union of sorted arrays';
 
--- Claims first: a fold that is at it with one of them is waited for, and then
--- the id is in its chunk.
-CREATE FUNCTION roaring64_dedup_forget_many(set regclass, key text, ids bigint[])
+CREATE FUNCTION _roaring64_uuids_and(uuid[], uuid[])
+RETURNS uuid[]
+AS 'MODULE_PATHNAME', 'roaring64_uuids_and'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION _roaring64_uuids_and(uuid[], uuid[]) IS
+'intersection of sorted arrays';
+
+CREATE FUNCTION _roaring64_uuids_andnot(uuid[], uuid[])
+RETURNS uuid[]
+AS 'MODULE_PATHNAME', 'roaring64_uuids_andnot'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION _roaring64_uuids_andnot(uuid[], uuid[]) IS
+'difference of sorted arrays';
+
+CREATE FUNCTION _roaring64_uuids_cardinality(uuid[])
 RETURNS bigint
+AS 'MODULE_PATHNAME', 'roaring64_uuids_cardinality'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
+'number of elements, by the header of an array';
+
+CREATE FUNCTION _roaring64_uuids_split(uuid[], bits integer, most integer DEFAULT 2147483647,
+									   OUT chunk bigint, OUT members uuid[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
+COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], integer, integer) IS
+'chunks of ids, whose first 64 bits differ in so many, or in fewer where they are many ids';
+
+--
+-- Generations, import and fold.
+--
+
+-- Begins the next generation of the keys from low to high whose own is full, and
+-- forgets the generations before that.  The rows of windows of these keys must be
+-- locked.
+CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint, clock bigint)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
+				   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
+				   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR (NOT partly AND $3 <='
+				   ' (SELECT sum(%4$s_cardinality(members)) FROM %2$s AS c'
+				   ' WHERE c.key = w.key AND c.generation = w.generation)))', VARIADIC names)
+	USING low, high, keep, clock;
+	EXECUTE format('DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
+				   ' AND c.generation < w.oldest', VARIADIC names)
+	USING low, high;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
+'begins and forgets generations of a dedup set';
+
+-- Remembers ids, as members of chunks, and returns those that are new.  The key's
+-- row of windows is locked before anything else is read, and written if anything is: a
+-- REPEATABLE READ transaction that has missed that gets an error.  Rows that say
+-- that an id was forgotten are turned over; the others say that it is there.
+CREATE FUNCTION _roaring64_dedup_append(dedup regclass, key text, ids anyelement, nothing anyelement)
+RETURNS anyelement
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	o record;
-	numbers bigint[];
-	claimed bigint[];
-	found bigint;
+	rows_of text;
+	back ids%TYPE;
+	known ids%TYPE;
+	any_new boolean;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	IF $2 IS NULL OR $3 IS NULL OR array_position($3, NULL) IS NOT NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'key and ids must not be null';
+	EXECUTE format('LOCK TABLE ONLY %s IN ROW SHARE MODE', $1);
+	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
+				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
+	-- the clock may have gone on while the row was waited for
+	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names) INTO ids USING ids, nothing;
+	EXECUTE format('SELECT CASE WHEN %4$s_cardinality($1) <= 10000 THEN %12$L ELSE %13$L END', VARIADIC o.names)
+	INTO rows_of USING ids;
+	rows_of := ' WHERE key = $1 AND ' || rows_of;
+
+	EXECUTE format('WITH back AS (UPDATE %1$s SET present = true, changed = true, claimed_at = $4' || rows_of
+				   || ' AND NOT present RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
+	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
+	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
+				   || ' UNION ALL SELECT %4$s_and(c.members, p.members) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
+				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
+	INTO known USING $2, $2, ids, nothing;
+	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
+	INTO ids, any_new USING ids, known;
+	IF any_new THEN
+		PERFORM @extschema@._roaring64_dedup_write(o.names, $2, ids, o.keep, o.clock, o.generation);
 	END IF;
-	EXECUTE format('WITH locked AS (SELECT id FROM %1$s WHERE key = $1 AND id = ANY ($2) ORDER BY id FOR UPDATE),'
-				   ' gone AS (DELETE FROM %1$s WHERE key = $1 AND id IN (SELECT id FROM locked) RETURNING id)'
-				   ' SELECT array_agg(id) FROM gone', VARIADIC o.names)
-	INTO claimed USING $2, $3;
-	EXECUTE format('SELECT array_agg(DISTINCT %4$s(id) >> $2) FROM unnest($1) AS id', VARIADIC o.names)
-	INTO numbers USING $3, o.chunk_bits;
-	EXECUTE format('WITH given AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($3) AS id),'
-				   ' claimed AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($4) AS id),'
-				   ' locked AS (SELECT members FROM %2$s WHERE key = $1 AND chunk = ANY ($2)'
-				   ' ORDER BY chunk, generation FOR UPDATE)'
-				   ' SELECT @extschema@.roaring64_or_cardinality_agg(m) FROM (SELECT locked.members OPERATOR(@extschema@.&) given.ids'
-				   ' FROM locked, given UNION ALL SELECT ids FROM claimed) AS f (m)', VARIADIC o.names)
-	INTO found USING $2, numbers, $3, claimed;
-	EXECUTE format('WITH given AS (SELECT @extschema@.roaring64_agg(%4$s(id)) AS ids FROM unnest($3) AS id)'
-				   ' UPDATE %2$s SET members = members OPERATOR(@extschema@.-) ids FROM given'
-				   ' WHERE key = $1 AND chunk = ANY ($2) AND members OPERATOR(@extschema@.&&) ids', VARIADIC o.names) USING $2, numbers, $3;
-	EXECUTE format('DELETE FROM %2$s WHERE key = $1 AND chunk = ANY ($2) AND @extschema@.roaring64_is_empty(members)', VARIADIC o.names) USING $2, numbers;
-	RETURN found;
+	EXECUTE format('SELECT coalesce(%6$s, $3) FROM (VALUES ($1), ($2)) AS f (m)%7$s', VARIADIC o.names)
+	INTO ids USING ids, back, nothing;
+	RETURN ids;
 END $$;
-COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, bigint[]) IS
-'makes ids new again: how many were remembered';
+COMMENT ON FUNCTION _roaring64_dedup_append(regclass, text, anyelement, anyelement) IS
+'remembers ids in the chunks of a dedup set: those that are new';
 
-CREATE FUNCTION roaring64_dedup_forget(set regclass, key text, id bigint)
-RETURNS boolean
-LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
-BEGIN ATOMIC
-	SELECT roaring64_dedup_forget_many($1, $2, ARRAY[$3]) > 0;
-END;
-COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, bigint) IS
-'makes an id new again: whether it was remembered';
-
---
--- Generations, straight into the chunks, and fold.
---
-
--- Begins the next generation of the keys from low to high whose own is full, if
--- there is a window by count, and forgets the generations past the window.  The
--- rows of windows of these keys must be locked.
-CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint,
-									  clock bigint, cutoff bigint, ascending boolean)
+-- Writes ids of a key, of which the chunks have none.
+CREATE FUNCTION _roaring64_dedup_write(names text[], key text, ids anyelement, keep bigint, clock bigint,
+									   generation bigint)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF keep IS NOT NULL THEN
-		EXECUTE format('UPDATE %3$s AS w SET generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
-					   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END, ids = 0, oldest = generation'
-					   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR ids >= $3)', VARIADIC names)
-		USING low, high, keep, clock;
+		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
 	END IF;
-	EXECUTE format('WITH gone AS (DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-				   ' AND c.generation <= coalesce(w.oldest - 1, $3) RETURNING c.key, CASE WHEN $4 THEN %6$s END AS id)'
-				   ' UPDATE %3$s AS w SET forgotten = greatest(w.forgotten, f.id)'
-				   ' FROM (SELECT key, max(id) AS id FROM gone GROUP BY key) AS f WHERE w.key = f.key AND f.id IS NOT NULL', VARIADIC names)
-	USING low, high, cutoff, ascending;
+	EXECUTE format('UPDATE %3$s SET imports = imports + 1 WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
+	INTO generation USING $2, generation;
+	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
+				   ' SELECT s.key, p.chunk, $4, p.members FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
+				   ' ORDER BY 2 ON CONFLICT (key, chunk, generation)'
+				   ' DO UPDATE SET members = %4$s_or(c.members, excluded.members)', VARIADIC names)
+	USING $2, $2, ids, generation;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint, bigint, boolean) IS
-'begins and forgets generations of a dedup set';
+COMMENT ON FUNCTION _roaring64_dedup_write(text[], text, anyelement, bigint, bigint, bigint) IS
+'writes to the chunks of a dedup set';
 
--- Writes ids that are not remembered, as elements of chunks, and returns them as
--- fresh; old are ids that are not written, as they are too old to tell.  The key's row is
--- locked before anything else is read, and written if anything is: a REPEATABLE
--- READ transaction that has missed that gets an error.
-CREATE FUNCTION _roaring64_dedup_append(set regclass, key text, places roaring64,
-										OUT fresh roaring64, OUT old roaring64)
+-- Whether key and ids are what a set takes.
+CREATE FUNCTION _roaring64_dedup_import(dedup regclass, key text, ids anyelement, nothing anyelement)
+RETURNS anyelement
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	type text := (SELECT o.id_type FROM @extschema@._roaring64_dedup_options($1) AS o);
+BEGIN
+	IF $2 IS NULL OR $3 IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'key and ids must not be null';
+	ELSIF octet_length($2) > 1024 THEN
+		RAISE program_limit_exceeded USING
+			MESSAGE = 'key is too long',
+			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
+	ELSIF (type = 'bigint') = (pg_typeof(ids) = 'uuid[]'::regtype) THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, type),
+			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for UUIDs and what texts are kept as.';
+	END IF;
+	RETURN @extschema@._roaring64_dedup_append($1, $2, $3, $4);
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_import(regclass, text, anyelement, anyelement) IS
+'checks what is imported into a dedup set, and does it';
+
+CREATE FUNCTION roaring64_dedup_import(dedup regclass, key text, ids roaring64)
+RETURNS roaring64
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
+BEGIN ATOMIC
+	SELECT _roaring64_dedup_import($1, $2, $3, '{}'::roaring64);
+END;
+COMMENT ON FUNCTION roaring64_dedup_import(regclass, text, roaring64) IS
+'remembers all ids of a set, one call for a key at a time: those that are new';
+
+CREATE FUNCTION roaring64_dedup_import_uuids(dedup regclass, key text, ids uuid[])
+RETURNS uuid[]
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
+BEGIN ATOMIC
+	SELECT _roaring64_dedup_import($1, $2, $3, '{}'::uuid[]);
+END;
+COMMENT ON FUNCTION roaring64_dedup_import_uuids(regclass, text, uuid[]) IS
+'remembers all ids of an array, one call for a key at a time: those that are new, ascending';
+
+-- Takes ids out of the chunks of their keys, which are between low and high; a
+-- chunk with nothing in it goes.
+CREATE FUNCTION _roaring64_dedup_cut(names text[], low text, high text, keys text[], ids anyarray)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	parts CONSTANT text := '(SELECT s.key, p.chunk, p.members FROM'
+		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4) AS t (key, id) GROUP BY key) AS s,'
+		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
+BEGIN
+	EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
+				   || ' AND %4$s_cardinality(%4$s_andnot(c.members, p.members)) = 0', VARIADIC names)
+	USING low, high, keys, ids;
+	EXECUTE format('UPDATE %2$s AS c SET members = %4$s_andnot(c.members, p.members) FROM ' || parts
+				   || ' AND %4$s_cardinality(%4$s_and(c.members, p.members)) > 0', VARIADIC names)
+	USING low, high, keys, ids;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], anyarray) IS
+'takes ids out of the chunks of a dedup set';
+
+-- What a fold does next: of the rows (key, id) of a source, the keys from low to
+-- high, which have some "room" of rows; or it is one key, and of it the ids from part
+-- to before rest.  low is NULL if nothing is left above the keys that are done.
+-- Rows are compared, as two conditions would be taken for so few that they are sorted.
+CREATE FUNCTION _roaring64_dedup_next(source text, id_type text, reached text, part text, room bigint,
+									  INOUT low text, OUT high text, OUT rest text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	next text;
+BEGIN
+	IF part IS NULL THEN
+		EXECUTE format('SELECT min(key) FROM %s WHERE $1 IS NULL OR key > $1', source) INTO low USING reached;
+		EXECUTE format('SELECT key, id::text FROM %s WHERE key >= $1 ORDER BY key, id OFFSET $2 LIMIT 1', source)
+		INTO next, rest USING low, room;
+	ELSE
+		EXECUTE format('SELECT key, id::text FROM %s WHERE (key, id) >= ($1, $2::%s) ORDER BY key, id OFFSET $3 LIMIT 1',
+					   source, id_type)
+		INTO next, rest USING low, part, room;
+	END IF;
+	rest := CASE WHEN next = low THEN rest END;
+	high := low;
+	IF part IS NULL AND next IS DISTINCT FROM low THEN
+		EXECUTE format('SELECT max(key) FROM %s WHERE key >= $1 AND ($2 IS NULL OR key < $2)', source)
+		INTO high USING low, next;
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_next(text, text, text, text, bigint, text) IS
+'which keys a fold of a dedup set takes next';
+
+-- Moves the claims of the keys from low to high, of one those from part to before
+-- rest.  First what was forgotten, or turned over since it came, leaves the chunks;
+-- then what is there goes into them.  A row that is turned over in between is left.
+-- If the rows that others hold are passed over, the key is folded partly.
+CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text,
+									  part text, rest text, pass_over boolean)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	one CONSTANT boolean := low = high;
+	these text := CASE WHEN one THEN 'c.key = $1' ELSE 'c.key BETWEEN $1 AND $2' END
+		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
+		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
+	turned record;
+BEGIN
+	IF pass_over THEN
+		these := these || ' AND c.id IN (SELECT c.id FROM %1$s AS c WHERE ' || these || ' FOR UPDATE SKIP LOCKED)';
+	END IF;
+	EXECUTE format('WITH gone AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND (c.changed OR NOT c.present)'
+				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id) AS ids,'
+				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id) FILTER (WHERE present) AS back_ids'
+				   ' FROM gone', VARIADIC names)
+	INTO turned USING low, high, part, rest;
+	IF turned.keys IS NOT NULL THEN
+		PERFORM @extschema@._roaring64_dedup_cut(names, low, high, turned.keys, turned.ids);
+	END IF;
+	-- one key is not grouped, as sorting takes a third of the time
+	EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND c.present AND NOT c.changed'
+				   ' RETURNING c.key, c.id), s AS (SELECT ' || CASE WHEN one THEN '$1' ELSE 'key' END
+				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7))'
+				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
+				   || ') INSERT INTO %2$s AS c (key, chunk, generation, members)'
+				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.members FROM s LEFT JOIN'
+				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%10$s, %9$s AS p'
+				   ' ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
+				   ' DO UPDATE SET members = %4$s_or(c.members, excluded.members)', VARIADIC names)
+	USING low, high, part, rest, generation, turned.back, turned.back_ids;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text, text, boolean) IS
+'moves claims of a dedup set into its chunks';
+
+-- The same with generations, of what is not left to others.
+CREATE FUNCTION _roaring64_dedup_step(names text[], keep bigint, clock bigint, generation bigint, low text, high text,
+									  part text, rest text, pass_over boolean)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF keep IS NOT NULL AND part IS NULL THEN
+		EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
+					   ' ON CONFLICT (key) DO UPDATE SET imports = w.imports WHERE false', VARIADIC names)
+		USING low, high;
+		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock);
+	END IF;
+	IF keep IS NOT NULL THEN
+		EXECUTE format('UPDATE %3$s SET partly = $3 WHERE key BETWEEN $1 AND $2 AND partly <> $3', VARIADIC names)
+		USING low, high, rest IS NOT NULL OR pass_over;
+	END IF;
+	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_step(text[], bigint, bigint, bigint, text, text, text, text, boolean) IS
+'begins generations of a dedup set, and moves claims into them';
+
+-- Begins a transaction of a fold: locks the set against other folds, lets its clock
+-- go on if that has to be read, and locks what is written.  A lock on a row is waited
+-- for so shortly that no deadlock is found meanwhile.  False if another session
+-- folds the set.
+CREATE FUNCTION _roaring64_dedup_begin(dedup regclass, read_clock boolean)
+RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	o record;
-	numbers bigint[];
-	mark bigint;
+	name text;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', VARIADIC o.names) USING $2;
-	IF o.remember IS NOT NULL THEN		-- the clock may have gone on while the row was waited for
-		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	EXECUTE format('SELECT claims FROM ONLY %s FOR NO KEY UPDATE SKIP LOCKED', $1) INTO name;
+	IF name IS NULL THEN
+		RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
+		RETURN false;
 	END IF;
-
-	numbers := ARRAY(SELECT s.chunk FROM @extschema@.roaring64_split($3, o.chunk_bits) AS s);
-	EXECUTE format('SELECT $1 OPERATOR(@extschema@.-) coalesce(@extschema@.roaring64_or_agg(m), ''{}'') FROM ('
-				   'SELECT c.members OPERATOR(@extschema@.&) s.members FROM %2$s AS c, @extschema@.roaring64_split($1, $4) AS s'
-				   ' WHERE c.key = $2 AND c.chunk = ANY ($3) AND c.chunk = s.chunk'
-				   ' UNION ALL SELECT @extschema@.roaring64_agg(%4$s(id)) FROM %1$s WHERE key = $2) AS f (m)', VARIADIC o.names)
-	INTO fresh USING $3, $2, numbers, o.chunk_bits;
-	old := '{}';
-	IF o.ascending THEN
-		EXECUTE format('SELECT forgotten FROM %3$s WHERE key = $1', VARIADIC o.names) INTO mark USING $2;
-		IF o.snowflake THEN
-			old := (SELECT coalesce(@extschema@.roaring64_agg(e), '{}') FROM @extschema@.roaring64_elements(fresh) AS e
-					WHERE @extschema@.roaring64_snowflake_unfold(e) <= mark);
-		ELSIF mark IS NOT NULL THEN
-			old := @extschema@.roaring64_slice(fresh, 0, @extschema@.roaring64_rank(fresh, mark));
-		END IF;
-		fresh := fresh OPERATOR(@extschema@.-) old;
+	IF read_clock THEN
+		EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
+					   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1 WHERE remember IS NOT NULL', $1)
+		USING clock_timestamp();
 	END IF;
-	IF @extschema@.roaring64_is_empty(fresh) THEN
-		RETURN;
-	END IF;
-
-	IF o.keep IS NOT NULL THEN
-		PERFORM @extschema@._roaring64_dedup_turn(o.names, $2, $2, o.keep, o.clock, o.cutoff, o.ascending);
-	END IF;
-	EXECUTE format('UPDATE %3$s SET ids = ids + $2 WHERE key = $1 RETURNING coalesce(generation, $3)', VARIADIC o.names)
-	INTO o.generation USING $2, @extschema@.roaring64_cardinality(fresh), o.generation;
-	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
-				   ' SELECT $1, chunk, $2, members FROM @extschema@.roaring64_split($3, $4) ORDER BY chunk'
-				   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(@extschema@.|) excluded.members', VARIADIC o.names)
-	USING $2, o.generation, fresh, o.chunk_bits;
+	EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
+	PERFORM set_config('lock_timeout', '100ms', true);
+	RETURN true;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_append(regclass, text, roaring64) IS
-'writes to the chunks of a dedup set';
+COMMENT ON FUNCTION _roaring64_dedup_begin(regclass, boolean) IS
+'begins a transaction of a fold of a dedup set';
+
+-- What deleted claims leave in an index is given back when it is mostly that,
+-- nobody is using them and the caller may.
+CREATE FUNCTION _roaring64_dedup_reindex(claims regclass)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	index regclass;
+BEGIN
+	FOR index IN SELECT indexrelid FROM pg_index WHERE indrelid = $1 LOOP
+		CONTINUE WHEN pg_relation_size(index) < 1000000 OR pg_relation_size(index) < 4 * pg_relation_size($1);
+		BEGIN
+			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', $1);
+			EXECUTE format('REINDEX INDEX %s', index);
+		EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_reindex(regclass) IS
+'rebuilds indexes of claims that are mostly empty';
 
 -- A procedure that commits asks first, to say more than the server does.
 CREATE FUNCTION _roaring64_can_commit()
@@ -456,31 +808,27 @@ COMMENT ON FUNCTION _roaring64_can_commit() IS
 
 -- Goes through the keys, some at a time, each time in a transaction: whole keys,
 -- or a part of one that has many claims.  What fails for some keys is tried for
--- half of them, and so on, and the key for which it fails alone is left for the
--- next fold, with a warning.  A lock on a row is waited for so shortly that no
--- deadlock is found meanwhile.
+-- half of them, and so on; for one key, without the rows that others hold; and the
+-- key for which that fails, too, is left for the next fold, with a warning.
 --
 -- Rows of windows are locked by DO UPDATE with a condition that is false: it
 -- locks and writes nothing, and Citus has no FOR UPDATE over several shards.  A
 -- time is a parameter, as Citus takes no volatile function in an UPDATE.
-CREATE PROCEDURE roaring64_dedup_fold(set regclass)
+CREATE PROCEDURE roaring64_dedup_fold(dedup regclass)
 LANGUAGE plpgsql
 AS $$
 DECLARE
 	most CONSTANT bigint := 500000;
 	room bigint := most;
 	o pg_catalog.record;
-	phase pg_catalog.text;
-	source pg_catalog.text;
-	keys pg_catalog.text;
-	reached pg_catalog.text;	-- all keys up to this one are done
 	low pg_catalog.text;
 	high pg_catalog.text;
-	next pg_catalog.text;
-	part bigint;				-- of a key, the lowest id that is not done
-	rest bigint;				-- and the lowest that is left for later
-	clocked boolean := false;
-	index pg_catalog.regclass;
+	rest pg_catalog.text;
+	windows boolean := false;	-- is it past the claims, at what goes with its window?
+	begun boolean := false;
+	reached pg_catalog.text;	-- all keys up to this one are done
+	part pg_catalog.text;		-- of a key, the lowest id that is not done
+	pass_over boolean := false;
 BEGIN
 	IF NOT @extschema@._roaring64_can_commit() THEN
 		RAISE invalid_transaction_termination USING
@@ -488,156 +836,123 @@ BEGIN
 			DETAIL = 'It commits after each part of its work.',
 			HINT = 'Call it by itself, from a session in autocommit mode.';
 	END IF;
-	FOREACH phase IN ARRAY ARRAY['claims', 'windows'] LOOP
-		reached := NULL;
-		LOOP
-			COMMIT;
-			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-				pg_catalog.set_config('enable_hashagg', 'off', true);
-			SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-			EXECUTE format('SELECT claims FROM ONLY %s FOR NO KEY UPDATE SKIP LOCKED', $1) INTO next;
-			IF next IS NULL THEN
-				RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
-				COMMIT;
-				RETURN;
-			END IF;
-			IF NOT clocked AND o.remember IS NOT NULL THEN
-				EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
-							   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1', $1)
-				USING clock_timestamp();
-				clocked := true;
-			END IF;
-			SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-			EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
-			PERFORM set_config('lock_timeout', '100ms', true);
-
-			IF phase = 'claims' THEN
-				source := format('(SELECT key, id FROM %1$s) AS s', VARIADIC o.names);
-			ELSE
-				EXIT WHEN o.remember IS NULL;
-				EXECUTE format('SELECT claims FROM ONLY %s WHERE cutoff < $1', $1) INTO next USING o.cutoff;
-				EXIT WHEN next IS NULL;
-				source := format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff);
-			END IF;
-			IF part IS NULL THEN
-				EXECUTE format('SELECT min(key) FROM %s WHERE $1 IS NULL OR key > $1', source) INTO low USING reached;
-				IF low IS NULL THEN
-					IF phase = 'windows' THEN
-						EXECUTE format('UPDATE ONLY %s SET cutoff = $1', $1) USING o.cutoff;
-					END IF;
-					EXIT;
-				END IF;
-			END IF;
-			-- The keys from low to high have some "room" of rows, or it is one, and a
-			-- part of it.  Rows are compared, as two conditions would be taken for so
-			-- few that they are sorted.
-			EXECUTE format('SELECT key, id FROM %s WHERE (key, id) >= ($1, $2) ORDER BY key, id OFFSET $3 LIMIT 1', source)
-			INTO next, rest USING low, coalesce(part, -9223372036854775808), room;
-			rest := CASE WHEN next = low AND phase = 'claims' THEN rest END;
-			IF part IS NOT NULL OR next = low THEN
-				high := low;
-			ELSE
-				EXECUTE format('SELECT max(key) FROM %s WHERE key >= $1 AND ($2 IS NULL OR key < $2)', source) INTO high USING low, next;
-			END IF;
-			keys := CASE WHEN low = high THEN 'key = $1' ELSE 'key BETWEEN $1 AND $2' END;
-			BEGIN
-				IF phase = 'windows' OR o.keep IS NOT NULL THEN
-					EXECUTE format('INSERT INTO %s AS w (key) SELECT DISTINCT key FROM %s WHERE %s ORDER BY key'
-								   ' ON CONFLICT (key) DO UPDATE SET ids = w.ids WHERE false', o.names[3], source, keys)
-					USING low, high;
-					PERFORM @extschema@._roaring64_dedup_turn(o.names, low, high, o.keep, o.clock, o.cutoff, o.ascending);
-				END IF;
-				IF phase = 'windows' THEN
-					EXECUTE format('DELETE FROM %3$s AS w WHERE key BETWEEN $1 AND $2 AND forgotten IS NULL'
-								   ' AND NOT EXISTS (SELECT 1 FROM %2$s AS c WHERE c.key = w.key)', VARIADIC o.names)
-					USING low, high;
-				ELSE
-					IF o.keep IS NOT NULL THEN
-						EXECUTE format('UPDATE %3$s AS w SET ids = CASE WHEN $4 IS NULL THEN n + coalesce(w.ids,'
-									   ' (SELECT sum(@extschema@.roaring64_cardinality(members)) FROM %2$s AS c'
-									   ' WHERE c.key = w.key AND c.generation = w.generation), 0) END'
-									   ' FROM (SELECT key, count(*) AS n FROM %1$s WHERE ' || keys || ' AND ($3 IS NULL OR id >= $3)'
-									   ' AND ($4 IS NULL OR id < $4) GROUP BY key) AS f'
-									   ' WHERE w.key = f.key', VARIADIC o.names)
-						USING low, high, part, rest;
-					END IF;
-					-- sorted by what differs, as sorting takes a third of the time
-					EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c ' || CASE WHEN o.keep IS NULL THEN 'WHERE c.' ELSE 'USING %3$s AS w WHERE c.key = w.key AND c.' END
-								   || keys || ' AND ($5 IS NULL OR c.id >= $5) AND ($6 IS NULL OR c.id < $6)'
-								   ' RETURNING c.key, %4$s(c.id) AS place' || CASE WHEN o.keep IS NULL THEN '' ELSE ', w.generation' END || ')'
-								   ' INSERT INTO %2$s AS c (key, chunk, generation, members) SELECT ' || CASE WHEN low = high THEN '$1' ELSE 'key' END
-								   || ', place >> $3, ' || CASE WHEN o.keep IS NULL THEN '$4' ELSE 'min(generation)' END
-								   || ', @extschema@.roaring64_agg(place) FROM taken GROUP BY ' || CASE WHEN low = high THEN '' ELSE 'key, ' END || 'place >> $3 ORDER BY 1, 2'
-								   ' ON CONFLICT (key, chunk, generation) DO UPDATE SET members = c.members OPERATOR(@extschema@.|) excluded.members', VARIADIC o.names)
-					USING low, high, o.chunk_bits, o.generation, part, rest;
-				END IF;
-				reached := CASE WHEN rest IS NULL THEN high ELSE reached END;
-				part := rest;
-				room := least(room * 2, most);
-			EXCEPTION WHEN OTHERS THEN
-				-- no privilege, no disk, no statement: nothing of a key
-				IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
-					RAISE;
-				END IF;
-				IF low = high THEN
-					RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(low, 100)), $1, sqlerrm;
-					reached := high;
-					part := NULL;
-				ELSE
-					EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source) INTO room USING low, high;
-				END IF;
-			END;
-		END LOOP;
-	END LOOP;
-	COMMIT;
-
-	-- What deleted claims leave in the index is given back when it is mostly
-	-- that, nobody is using them and the caller may.
-	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	FOR index IN SELECT indexrelid FROM pg_index WHERE indrelid = o.names[1]::regclass LOOP
-		CONTINUE WHEN pg_relation_size(index) < 1000000 OR pg_relation_size(index) < 4 * pg_relation_size(o.names[1]::regclass);
+	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+			pg_catalog.set_config('enable_hashagg', 'off', true);
+		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
+		begun := true;
+		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(
+			CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
+				ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END, o.names[11], reached, part, room, low);
+		IF low IS NULL THEN
+			EXIT WHEN windows OR o.remember IS NULL;
+			windows := true;
+			reached := NULL;
+			CONTINUE;
+		END IF;
 		BEGIN
-			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', o.names[1]);
-			EXECUTE format('REINDEX INDEX %s', index);
-		EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
-			NULL;
+			IF windows THEN
+				EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC o.names)
+				USING low, high, o.cutoff;
+				rest := NULL;
+			ELSE
+				PERFORM @extschema@._roaring64_dedup_step(o.names, o.keep, o.clock, o.generation, low, high, part,
+					rest, pass_over);
+			END IF;
+			part := rest;
+			reached := CASE WHEN part IS NULL THEN high ELSE reached END;
+			pass_over := pass_over AND part IS NOT NULL;
+			room := least(room * 2, most);
+		EXCEPTION WHEN OTHERS THEN
+			-- no privilege, no disk, no statement: nothing of a key
+			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
+				RAISE;
+			ELSIF low < high THEN
+				room := greatest(room / 2, 1);
+			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
+				pass_over := true;
+			ELSE
+				RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(low, 100)), $1, sqlerrm;
+				reached := high;
+				part := NULL;
+				pass_over := false;
+			END IF;
 		END;
 	END LOOP;
 	COMMIT;
+	IF begun THEN
+		PERFORM @extschema@._roaring64_dedup_reindex(o.names[1]);
+		COMMIT;
+	END IF;
 END $$;
 COMMENT ON PROCEDURE roaring64_dedup_fold(regclass) IS
-'moves committed claims into chunks, and forgets what is past the window';
+'moves what was claimed and forgotten into chunks, and forgets what is past the window';
 
 --
--- What there is.
+-- What there is: what the chunks hold of which there is no row of claims, and what
+-- these say.
 --
-CREATE FUNCTION roaring64_dedup_export(set regclass, key text)
-RETURNS roaring64
+
+-- The statement that gives these of the key $1 as members m.
+CREATE FUNCTION _roaring64_dedup_remembered(members text, claims text)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
+BEGIN ATOMIC
+	SELECT 'SELECT ' || claims || ' FROM %1$s WHERE key = $1 AND present UNION ALL SELECT ' || members
+		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.members FROM (SELECT %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s,'
+		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p ON p.chunk = c.chunk WHERE c.key = $1';
+END;
+COMMENT ON FUNCTION _roaring64_dedup_remembered(text, text) IS
+'a query for what a dedup set remembers of a key';
+
+CREATE FUNCTION _roaring64_dedup_export(dedup regclass, key text, nothing anyelement)
+RETURNS anyelement
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	o record;
-	result record;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	IF $2 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
+	ELSIF (o.id_type = 'bigint') = (pg_typeof(nothing) = 'uuid[]'::regtype) THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
+			HINT = 'roaring64_dedup_export is for bigints, roaring64_dedup_export_uuids for UUIDs and what texts are kept as.';
 	END IF;
-	EXECUTE format('SELECT coalesce(@extschema@.roaring64_or_agg(m), ''{}'') AS ids FROM ('
-				   'SELECT @extschema@.roaring64_agg(id) FROM %1$s WHERE key = $1 UNION ALL '
-				   || CASE WHEN o.snowflake
-						   THEN 'SELECT @extschema@.roaring64_agg(%5$s(e)) FROM %2$s, @extschema@.roaring64_elements(members) AS e WHERE key = $1'
-						   ELSE 'SELECT members FROM %2$s WHERE key = $1' END
-				   || ') AS f (m)', VARIADIC o.names)
-	INTO result USING $2;
-	RETURN result.ids;
+	EXECUTE format('SELECT coalesce(%6$s, $3) FROM ('
+				   || @extschema@._roaring64_dedup_remembered(
+						'CASE WHEN p.chunk IS NULL THEN c.members ELSE %4$s_andnot(c.members, p.members) END', '%5$s(id)')
+				   || ') AS f (m)%7$s', VARIADIC o.names)
+	INTO nothing USING $2, $2, nothing;
+	RETURN nothing;
 END $$;
+COMMENT ON FUNCTION _roaring64_dedup_export(regclass, text, anyelement) IS
+'all ids of a key that are remembered';
+
+CREATE FUNCTION roaring64_dedup_export(dedup regclass, key text)
+RETURNS roaring64
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
+BEGIN ATOMIC
+	SELECT _roaring64_dedup_export($1, $2, '{}'::roaring64);
+END;
 COMMENT ON FUNCTION roaring64_dedup_export(regclass, text) IS
 'all ids of a key that are remembered';
 
-CREATE FUNCTION roaring64_dedup_count(set regclass, key text)
+CREATE FUNCTION roaring64_dedup_export_uuids(dedup regclass, key text)
+RETURNS uuid[]
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
+BEGIN ATOMIC
+	SELECT _roaring64_dedup_export($1, $2, '{}'::uuid[]);
+END;
+COMMENT ON FUNCTION roaring64_dedup_export_uuids(regclass, text) IS
+'all ids of a key that are remembered, ascending';
+
+CREATE FUNCTION roaring64_dedup_count(dedup regclass, key text)
 RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -650,16 +965,17 @@ BEGIN
 	IF $2 IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
 	END IF;
-	EXECUTE format('SELECT @extschema@.roaring64_or_cardinality_agg(m) FROM ('
-				   'SELECT @extschema@.roaring64_agg(%4$s(id)) FROM %1$s WHERE key = $1'
-				   ' UNION ALL SELECT members FROM %2$s WHERE key = $1) AS f (m)', VARIADIC o.names)
-	INTO result USING $2;
+	EXECUTE format('SELECT coalesce(sum(n), 0) FROM ('
+				   || @extschema@._roaring64_dedup_remembered(
+						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.members ELSE %4$s_andnot(c.members, p.members) END)',
+						'count(*)') || ') AS f (n)', VARIADIC o.names)
+	INTO result USING $2, $2;
 	RETURN result;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_count(regclass, text) IS
 'how many ids of a key are remembered';
 
-CREATE FUNCTION roaring64_dedup_stats(set regclass,
+CREATE FUNCTION roaring64_dedup_stats(dedup regclass,
 									  OUT claims bigint,
 									  OUT oldest_claim timestamptz,
 									  OUT chunks bigint,
@@ -672,7 +988,7 @@ DECLARE
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(*), coalesce(sum(@extschema@.roaring64_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
+	EXECUTE format('SELECT count(*), coalesce(sum(%4$s_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
 	INTO chunks, ids;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS

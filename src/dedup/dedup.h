@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * dedup.h
- *	  Claims of a dedup set: what is called often enough to keep its plans.
+ *	  What changes and asks a dedup set often enough to keep its plans.
  *
  * A set is four tables of the user's; sql/parts/dedup.sql says which, how they
- * are changed, and which locks keep their writers apart.  Here are only claim and
- * seen, for one id and for many, and load, as statements on those tables that
+ * are changed, and which locks keep their writers apart.  Here are only claim,
+ * forget and seen, for one id and for many, as statements on those tables that
  * are prepared once a session.
  *
  * src/dedup/dedup.h
@@ -25,27 +25,43 @@
 #define DEDUP_MAX_KEY	1024	/* bytes, which three columns of an index take */
 #define DEDUP_MAX_BATCH	1000000
 
+/*
+ * An id, by what sorts it as its type does: the bytes of a uuid, or in high a
+ * bigint with its sign bit turned over.
+ */
+typedef struct DedupId
+{
+	uint64		high;
+	uint64		low;
+} DedupId;
+
+#define DEDUP_SIGN		(UINT64CONST(1) << 63)
+
+/*
+ * UUIDs of a chunk agree in their first 4 * level bits; its number is those
+ * bits, and the level in place of the last four.
+ */
+#define DEDUP_LEVELS	13
+#define DEDUP_LEVEL_MASK(level) \
+	((level) == 0 ? UINT64CONST(0) : ~UINT64CONST(0) << (64 - 4 * (level)))
+
 /* The tables. */
 enum
 {
 	DEDUP_SET,
 	DEDUP_CLAIMS,
 	DEDUP_CHUNKS,
-	DEDUP_WINDOWS,
 	DEDUP_TABLES
 };
 
 /* See statements in statements.c. */
 typedef enum DedupStatement
 {
-	DEDUP_LOOK,
-	DEDUP_CLAIM,
+	DEDUP_LOOK_ONE,
 	DEDUP_LOOK_MANY,
-	DEDUP_LOOK_CLAIMS,
-	DEDUP_CLAIM_MANY,
+	DEDUP_PUT_ONE,
+	DEDUP_PUT_MANY,
 	DEDUP_UNDO,
-	DEDUP_FORGOTTEN,
-	DEDUP_APPEND,
 	DEDUP_STATEMENTS
 } DedupStatement;
 
@@ -56,32 +72,14 @@ typedef struct DedupSet
 	MemoryContextCallback callback; /* frees the plans */
 	Oid			tables[DEDUP_TABLES];
 	const char *schema;			/* of the extension, quoted */
-	bool		ascending;		/* whether an id is too old can be told */
-	bool		snowflake;		/* members of chunks are folded ids */
-	bool		owned;			/* claims go straight into the chunks */
+	bool		hashed;			/* ids are those of texts */
 	bool		distributed;	/* by Citus */
-	int32		chunk_bits;
-	Oid			type;			/* roaring64 */
+	int32		chunk_bits;		/* -1 if chunks of UUIDs are of all levels */
+	Oid			id;				/* bigint or uuid */
+	Oid			ids;			/* bigint[] or uuid[] */
+	Oid			members;		/* roaring64 or uuid[] */
 	SPIPlanPtr	plans[DEDUP_STATEMENTS];
 } DedupSet;
-
-/* What an id is. */
-typedef enum DedupAnswer
-{
-	DEDUP_NEW,
-	DEDUP_DUPLICATE,
-	DEDUP_TOO_OLD				/* not above the highest that was forgotten */
-} DedupAnswer;
-
-/*
- * A snapshot, by what tells it from a later one: the number of transactions that
- * had ended, 0 if it is not known, and of the commands of this one.
- */
-typedef struct DedupMoment
-{
-	uint64		ended;
-	CommandId	command;
-} DedupMoment;
 
 /* What a statement sees. */
 typedef enum DedupView
@@ -96,22 +94,13 @@ extern DedupSet *dedup_open(FunctionCallInfo fcinfo, const char *writer,
 							const char *third, Datum *key);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
 						DedupView view);
-extern int64 dedup_place(const DedupSet *set, int64 id);
 
-/* The number of the chunk that has a place. */
-#define dedup_chunk(set, place) ((place) >> (set)->chunk_bits)
-
-/* claim.c */
-extern DedupMoment dedup_moment(void);
-extern bool dedup_unchanged(const DedupSet *set, DedupMoment start);
-extern bool dedup_forgotten(DedupSet *set, Datum key, DedupView view,
-							int64 *highest);
-extern void dedup_undo(DedupSet *set, Datum key, const int64 *ids, int n);
-
-/* owned.c */
-extern void dedup_append(DedupSet *set, Datum key, Datum places,
-						 r64_set *fresh, r64_set *old);
-extern void dedup_claim_owned(DedupSet *set, Datum key, const int64 *ids,
-							  int n, DedupAnswer *answers);
+/* uuids.c */
+extern DedupId dedup_uuid(const unsigned char *bytes);
+extern Datum dedup_uuid_datum(const DedupId *id);
+extern Datum dedup_uuid_array(const DedupId *ids, int n);
+extern bool dedup_uuids_contain(const DedupId *ids, int n, DedupId id);
+extern DedupId *dedup_uuids(Datum members, int *n);
+extern int	dedup_compare(const void *a, const void *b);
 
 #endif							/* ROARING64_DEDUP_H */

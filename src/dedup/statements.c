@@ -34,7 +34,6 @@
 #include "dedup/dedup.h"
 #include "server_planner.h"
 #include "type/roaring64.h"
-#include "type/snowflake.h"
 
 typedef struct SetEntry
 {
@@ -45,16 +44,20 @@ typedef struct SetEntry
 static HTAB *sets = NULL;
 
 /*
- * The statements.  %0 to %3 stand for the tables, %4 for the extension's schema;
- * a type that is not given is roaring64.
+ * The statements.  %1 and %2 stand for the tables of claims and of chunks, %3
+ * for the type of the chunks' members.  What they take and return is a letter
+ * each: k a key, i an id, I ids, c a chunk's number, C several, p a boolean, t a
+ * time, m members.
  *
- * All but the insertion of a batch have one plan for all their parameters.  A
- * statement that finds rows finds them by their index: see plan_by_index().
+ * A row of claims says whether its id is there, and only without one the chunks
+ * do.  Both are looked at with one snapshot, between whose tables no fold moves
+ * anything.
  *
- * On Citus, only a statement on one table can have one plan for all, so no
- * other is here; and where an INSERT ... SELECT leaves rows out, Citus counts
- * them as returned, which SPI reports as an error, unless the statement is
- * within another, as that of a batch is.
+ * All but the change of a batch have one plan for all their parameters.  A
+ * statement that finds rows finds them by their index: see plan_by_index().  On
+ * Citus, only a statement on one table can have one plan for all; and where an
+ * INSERT leaves rows out, Citus counts them as returned, which SPI reports as an
+ * error, unless the statement is within another.
  *
  * A batch goes in in the order of the array, which is sorted: two of them meet
  * in the same order and never deadlock.
@@ -62,55 +65,44 @@ static HTAB *sets = NULL;
 typedef struct Statement
 {
 	const char *text;
-	int			nargs;
-	Oid			types[3];
+	const char *takes;
+	const char *columns;		/* of rows */
 	bool		custom_plan;	/* made for each array */
 	bool		by_index;
 	int			result;
-	const char *columns;		/* of rows: b for bigint, S for roaring64 */
 } Statement;
 
+#define LOOK(ids, chunks) \
+	"SELECT id, present, NULL::pg_catalog.int8, NULL::%3 FROM %1" \
+	" WHERE key OPERATOR(pg_catalog.=) $1 AND id OPERATOR(pg_catalog.=) " ids \
+	" UNION ALL SELECT NULL, NULL, chunk, members FROM %2" \
+	" WHERE key OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) " chunks
+
+#define PUT(rows) \
+	"WITH put AS (INSERT INTO %1 AS c (key, id, present, claimed_at) " rows \
+	" ON CONFLICT (key, id) DO UPDATE SET present = excluded.present," \
+	" changed = true, claimed_at = excluded.claimed_at" \
+	" WHERE c.present OPERATOR(pg_catalog.<>) excluded.present" \
+	" RETURNING id, changed) SELECT id, changed FROM put"
+
 static const Statement statements[DEDUP_STATEMENTS] = {
-	[DEDUP_LOOK] = {
-		"SELECT members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) $2",
-		2, {TEXTOID, INT8OID}, false, true, SPI_OK_SELECT, "S"
-	},
-	[DEDUP_CLAIM] = {
-		"INSERT INTO %1 (key, id, claimed_at) VALUES ($1, $2, $3)"
-		" ON CONFLICT (key, id) DO NOTHING",
-		3, {TEXTOID, INT8OID, TIMESTAMPTZOID}, false, false, SPI_OK_INSERT, ""
+	[DEDUP_LOOK_ONE] = {
+		LOOK("$2", "$3"), "kic", "ipcm", false, true, SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_MANY] = {
-		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) ANY ($2) ORDER BY chunk, generation",
-		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_SELECT, "bS"
+		LOOK("ANY ($2)", "ANY ($3)"), "kIC", "ipcm", false, true, SPI_OK_SELECT
 	},
-	[DEDUP_LOOK_CLAIMS] = {
-		"SELECT id FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_SELECT, "b"
+	[DEDUP_PUT_ONE] = {
+		PUT("VALUES ($1, $2, $3, $4)"), "kipt", "ip", false, false, SPI_OK_SELECT
 	},
-	[DEDUP_CLAIM_MANY] = {
-		"WITH claimed AS (INSERT INTO %1 (key, id, claimed_at)"
-		" SELECT $1, i, $3 FROM pg_catalog.unnest($2) AS i"
-		" ON CONFLICT (key, id) DO NOTHING RETURNING id) SELECT id FROM claimed",
-		3, {TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID}, true, false,
-		SPI_OK_SELECT, "b"
+	[DEDUP_PUT_MANY] = {
+		PUT("SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i"),
+		"kIpt", "ip", true, false, SPI_OK_SELECT
 	},
 	[DEDUP_UNDO] = {
 		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		2, {TEXTOID, INT8ARRAYOID}, false, true, SPI_OK_DELETE, ""
-	},
-	[DEDUP_FORGOTTEN] = {
-		"SELECT forgotten FROM %3 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND forgotten IS NOT NULL",
-		1, {TEXTOID}, false, true, SPI_OK_SELECT, "b"
-	},
-	[DEDUP_APPEND] = {
-		"SELECT a.fresh, a.old FROM %4._roaring64_dedup_append(%5, $1, $2) AS a",
-		2, {TEXTOID, InvalidOid}, false, false, SPI_OK_SELECT, "SS"
+		"kI", "", false, true, SPI_OK_DELETE
 	}
 };
 
@@ -178,14 +170,37 @@ statement_text(DedupSet *set, DedupStatement n)
 	{
 		if (*p != '%')
 			appendStringInfoChar(&text, *p);
-		else if (*++p == '4')
-			appendStringInfoString(&text, set->schema);
-		else if (*p == '5')
-			appendStringInfo(&text, "%u", set->tables[DEDUP_SET]);
+		else if (*++p == '3')
+			appendStringInfoString(&text, format_type_be_qualified(set->members));
 		else
 			appendStringInfoString(&text, relation_name(set->tables[*p - '0']));
 	}
 	return text.data;
+}
+
+/* The type that a letter of a statement stands for. */
+static Oid
+type_of(const DedupSet *set, char letter)
+{
+	switch (letter)
+	{
+		case 'k':
+			return TEXTOID;
+		case 'i':
+			return set->id;
+		case 'I':
+			return set->ids;
+		case 'c':
+			return INT8OID;
+		case 'C':
+			return INT8ARRAYOID;
+		case 'p':
+			return BOOLOID;
+		case 't':
+			return TIMESTAMPTZOID;
+		default:
+			return set->members;
+	}
 }
 
 /* A statement of the set, prepared on first use. */
@@ -194,15 +209,15 @@ get_plan(DedupSet *set, DedupStatement n)
 {
 	const Statement *statement = &statements[n];
 	SPIPlanPtr	plan = set->plans[n];
-	Oid			types[3];
+	int			nargs = strlen(statement->takes);
+	Oid			types[4];
 
 	if (plan != NULL)
 		return plan;
-	for (int i = 0; i < statement->nargs; i++)
-		types[i] = OidIsValid(statement->types[i]) ? statement->types[i] :
-			set->type;
-	plan = SPI_prepare_cursor(statement_text(set, n), statement->nargs, types,
-							  statement->custom_plan ?
+	for (int i = 0; i < nargs; i++)
+		types[i] = type_of(set, statement->takes[i]);
+	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types,
+							  statement->custom_plan || set->distributed ?
 							  CURSOR_OPT_CUSTOM_PLAN : CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
@@ -256,7 +271,7 @@ dedup_run(DedupSet *set, DedupStatement n, Datum *values, DedupView view)
 	Snapshot	snapshot = InvalidSnapshot;
 	int			code;
 
-	if (statement->by_index)
+	if (statement->by_index && !set->distributed)
 		plan_by_index(plan);
 	if (view == DEDUP_LATEST && IsolationUsesXactSnapshot())
 	{
@@ -274,7 +289,7 @@ dedup_run(DedupSet *set, DedupStatement n, Datum *values, DedupView view)
 	for (int i = 0; statement->columns[i] != '\0'; i++)
 	{
 		if (SPI_gettypeid(SPI_tuptable->tupdesc, i + 1) !=
-			(statement->columns[i] == 'S' ? set->type : INT8OID))
+			type_of(set, statement->columns[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					 errmsg("\"%s\" is not a dedup set",
@@ -293,14 +308,15 @@ read_options(DedupSet *set)
 {
 	Oid			type = REGCLASSOID;
 	Datum		value = ObjectIdGetDatum(set->tables[DEDUP_SET]);
-	char	   *query = psprintf("SELECT o.ascending, o.snowflake, o.owned,"
-								 " o.distributed, o.chunk_bits,"
+	char	   *query = psprintf("SELECT o.id_type OPERATOR(pg_catalog.<>) 'bigint',"
+								 " o.id_type OPERATOR(pg_catalog.=) 'text', o.distributed,"
+								 " coalesce(o.chunk_bits, -1),"
 								 " o.names[1]::pg_catalog.regclass,"
-								 " o.names[2]::pg_catalog.regclass,"
-								 " o.names[3]::pg_catalog.regclass"
+								 " o.names[2]::pg_catalog.regclass"
 								 " FROM %s._roaring64_dedup_options($1) AS o",
 								 set->schema);
-	Datum		row[8];
+	Datum		row[6];
+	bool		uuids;
 
 	if (SPI_execute_with_args(query, 1, &type, &value, NULL, true,
 							  0) != SPI_OK_SELECT || SPI_processed != 1)
@@ -312,13 +328,16 @@ read_options(DedupSet *set)
 		row[i] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
 							   i + 1, &isnull);
 	}
-	set->ascending = DatumGetBool(row[0]);
-	set->snowflake = DatumGetBool(row[1]);
-	set->owned = DatumGetBool(row[2]);
-	set->distributed = DatumGetBool(row[3]);
-	set->chunk_bits = DatumGetInt32(row[4]);
-	for (int i = DEDUP_CLAIMS; i < DEDUP_TABLES; i++)
-		set->tables[i] = DatumGetObjectId(row[4 + i]);
+	uuids = DatumGetBool(row[0]);
+	set->id = uuids ? UUIDOID : INT8OID;
+	set->ids = uuids ? UUIDARRAYOID : INT8ARRAYOID;
+	if (uuids)
+		set->members = UUIDARRAYOID;
+	set->hashed = DatumGetBool(row[1]);
+	set->distributed = DatumGetBool(row[2]);
+	set->chunk_bits = DatumGetInt32(row[3]);
+	set->tables[DEDUP_CLAIMS] = DatumGetObjectId(row[4]);
+	set->tables[DEDUP_CHUNKS] = DatumGetObjectId(row[5]);
 	SPI_freetuptable(SPI_tuptable);
 }
 
@@ -358,9 +377,9 @@ find_set(Oid relid, Oid function)
 	set->tables[DEDUP_SET] = relid;
 	set->schema = MemoryContextStrdup(context,
 									  quote_identifier(get_namespace_name(schema)));
-	set->type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+	set->members = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 								CStringGetDatum("roaring64"),
-								ObjectIdGetDatum(schema));
+								   ObjectIdGetDatum(schema));
 	read_options(set);
 	MemoryContextSetParent(context, CacheMemoryContext);
 	entry = hash_search(sets, &relid, HASH_ENTER, NULL);
@@ -410,20 +429,18 @@ dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
 	LockRelationOid(relid, AccessShareLock);
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dedup set with OID %u does not exist", relid),
+				 errdetail("It was dropped meanwhile.")));
 	SPI_connect();
 	set = find_set(relid, fcinfo->flinfo->fn_oid);
 	/* another node cannot be asked for its latest snapshot */
 	if (writer != NULL && set->distributed && IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("ids of a distributed dedup set can be claimed in READ COMMITTED only"),
+				 errmsg("ids of a distributed dedup set can be claimed and forgotten in READ COMMITTED only"),
 				 errhint("Use SET TRANSACTION ISOLATION LEVEL READ COMMITTED.")));
 	return set;
-}
-
-/* Returns an id as an element of a chunk. */
-int64
-dedup_place(const DedupSet *set, int64 id)
-{
-	return set->snowflake ? snowflake_fold(id) : id;
 }

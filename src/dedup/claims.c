@@ -1,0 +1,666 @@
+/*-------------------------------------------------------------------------
+ *
+ * claims.c
+ *	  Claiming and forgetting ids of a key, one or many, and which are remembered.
+ *
+ * What is there is said by an id's row of claims, and without one by the chunks.
+ * A change looks at both with one snapshot; if the id is not yet as it is wanted,
+ * writes a row or turns the one that is there over; and if it has written one,
+ * looks into the chunks again with a snapshot taken after that, unless that would
+ * see what the first has seen: then no transaction has ended in between.  A row
+ * that was turned over needs no second look: until a fold takes it, it is what
+ * counts, and that fold waits for us.
+ *
+ * A transaction whose snapshot is older than the second look must not learn of
+ * what was changed since, nor change it again.  It gets the error that it would
+ * get from updating a row that has changed since.
+ *
+ * Ids are changed in ascending order, whatever order the array has, so that
+ * batches that overlap do not deadlock.  The answers are in the order of the
+ * array; where it repeats an id, only the first place can change it.
+ *
+ * src/dedup/claims.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include "dedup/dedup.h"
+#include "type/roaring64.h"
+
+/* What is known of an id. */
+typedef struct State
+{
+	bool		row;			/* it has a row of claims, which says: */
+	bool		present;
+	bool		held;			/* a chunk holds it */
+	bool		inserted;		/* this call has written its row */
+	bool		answer;
+} State;
+
+typedef struct Batch
+{
+	Datum		key;
+	int			ngiven;
+	int		   *index;			/* of each given id: its position in ids */
+	DedupId    *ids;			/* distinct, ascending */
+	State	   *states;			/* of each */
+	int			n;
+	Datum		chunks;			/* that may hold them, as a bigint[] */
+	int64		chunk;			/* the only one, if there is one */
+	bool		single;			/* is there? */
+} Batch;
+
+/*
+ * A snapshot, by what tells it from a later one: the number of transactions that
+ * had ended, 0 if it is not known, and of the commands of this one.
+ */
+typedef struct Moment
+{
+	uint64		ended;
+	CommandId	command;
+} Moment;
+
+static DedupId
+bigint_id(int64 value)
+{
+	DedupId		id = {(uint64) value ^ DEDUP_SIGN, 0};
+
+	return id;
+}
+
+static int64
+bigint_of(const DedupId *id)
+{
+	return (int64) (id->high ^ DEDUP_SIGN);
+}
+
+/* The id of a text: the first 128 bits of the SHA-256 of its UTF-8. */
+static DedupId
+hash_text(text *value)
+{
+	int			size = VARSIZE_ANY_EXHDR(value);
+	char	   *utf8 = pg_server_to_any(VARDATA_ANY(value), size, PG_UTF8);
+	bytea	   *given = utf8 == VARDATA_ANY(value) ? value :
+		(bytea *) cstring_to_text(utf8);
+
+	return dedup_uuid((const unsigned char *)
+					  VARDATA_ANY(DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,
+																	  PointerGetDatum(given)))));
+}
+
+/* An id of a set, given as a value of a type. */
+static DedupId
+get_id(const DedupSet *set, Datum value, Oid type)
+{
+	bool		bigints = set->id == INT8OID;
+
+	switch (type)
+	{
+		case INT2OID:
+			if (bigints)
+				return bigint_id(DatumGetInt16(value));
+			break;
+		case INT4OID:
+			if (bigints)
+				return bigint_id(DatumGetInt32(value));
+			break;
+		case INT8OID:
+			if (bigints)
+				return bigint_id(DatumGetInt64(value));
+			break;
+		case UUIDOID:
+			if (!bigints && !set->hashed)
+				return dedup_uuid(DatumGetUUIDP(value)->data);
+			break;
+		case TEXTOID:
+		case VARCHAROID:
+			if (set->hashed)
+				return hash_text(DatumGetTextPP(value));
+			value = CStringGetDatum(TextDatumGetCString(value));
+			if (bigints)
+				return bigint_id(DatumGetInt64(DirectFunctionCall1(int8in, value)));
+			return dedup_uuid(DatumGetUUIDP(DirectFunctionCall1(uuid_in, value))->data);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("ids of dedup set \"%s\" are of type %s, not %s",
+					get_rel_name(set->tables[DEDUP_SET]),
+					set->hashed ? "text" : format_type_be(set->id),
+					format_type_be(type))));
+}
+
+/* Returns the elements of an array, given as such or, as text, as a literal of one. */
+static DedupId *
+get_ids(const DedupSet *set, Datum value, Oid type, int *n)
+{
+	Oid			element = get_base_element_type(type);
+	ArrayType  *array;
+	int16		length;
+	bool		byval;
+	char		align;
+	Datum	   *values;
+	bool	   *nulls;
+	DedupId    *ids;
+
+	if (!OidIsValid(element))
+	{
+		element = set->hashed ? TEXTOID : set->id;
+		value = OidInputFunctionCall(F_ARRAY_IN, TextDatumGetCString(value),
+									 element, -1);
+	}
+	array = DatumGetArrayTypeP(value);
+	element = getBaseType(element);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, byval, align, &values,
+					  &nulls, n);
+	if (*n > DEDUP_MAX_BATCH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("batch of %d ids is too large", *n),
+				 errdetail("A batch has at most %d ids.", DEDUP_MAX_BATCH),
+				 errhint("Call the function several times.")));
+	ids = palloc(sizeof(DedupId) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("array must not contain nulls"),
+					 errhint("Remove them with array_remove(array, NULL).")));
+		ids[i] = get_id(set, values[i], element);
+	}
+	return ids;
+}
+
+/* The number of the chunk of a level, which sets of bigints do not have. */
+static int64
+chunk_of(const DedupSet *set, const DedupId *id, int level)
+{
+	if (set->id == INT8OID)
+		return bigint_of(id) >> set->chunk_bits;
+	return (int64) ((id->high & DEDUP_LEVEL_MASK(level)) | level);
+}
+
+/* Notes the chunks that may hold the ids. */
+static void
+find_chunks(const DedupSet *set, Batch *batch)
+{
+	bool		all = set->id == UUIDOID && set->chunk_bits < 0;
+	int			first = set->id == INT8OID || all ? 0 : (64 - set->chunk_bits) / 4;
+	int			last = all ? DEDUP_LEVELS - 1 : first;
+	int64	   *chunks = MemoryContextAllocHuge(CurrentMemoryContext,
+												sizeof(int64) * (last - first + 1) * batch->n);
+	int			n = 0;
+
+	for (int level = first; level <= last; level++)
+	{
+		int			begin = n;
+
+		for (int i = 0; i < batch->n; i++)
+		{
+			int64		chunk = chunk_of(set, &batch->ids[i], level);
+
+			if (n == begin || chunk != chunks[n - 1])
+				chunks[n++] = chunk;
+		}
+	}
+	batch->single = n == 1 && batch->n == 1;
+	batch->chunk = chunks[0];
+	if (!batch->single)
+		batch->chunks = roaring64_bigint_array(chunks, n);
+	pfree(chunks);
+}
+
+/* The third argument, as distinct ids of a key. */
+static Batch
+get_batch(FunctionCallInfo fcinfo, const DedupSet *set, Datum key, bool many)
+{
+	Oid			type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, 2));
+	Batch		batch = {.key = key,.ngiven = 1};
+	DedupId    *given;
+
+	if (many)
+		given = get_ids(set, PG_GETARG_DATUM(2), type, &batch.ngiven);
+	else
+	{
+		given = palloc(sizeof(DedupId));
+		*given = get_id(set, PG_GETARG_DATUM(2), type);
+	}
+	batch.ids = palloc(sizeof(DedupId) * Max(batch.ngiven, 1));
+	memcpy(batch.ids, given, sizeof(DedupId) * batch.ngiven);
+	qsort(batch.ids, batch.ngiven, sizeof(DedupId), dedup_compare);
+	for (int i = 0; i < batch.ngiven; i++)
+	{
+		if (i == 0 || dedup_compare(&batch.ids[i], &batch.ids[batch.n - 1]) != 0)
+			batch.ids[batch.n++] = batch.ids[i];
+	}
+	batch.index = palloc(sizeof(int) * batch.ngiven);
+	for (int i = 0; i < batch.ngiven; i++)
+		batch.index[i] = (DedupId *) bsearch(&given[i], batch.ids, batch.n, sizeof(DedupId),
+											 dedup_compare) - batch.ids;
+	batch.states = palloc0(sizeof(State) * batch.n);
+	if (batch.n > 0)
+		find_chunks(set, &batch);
+	return batch;
+}
+
+/* Some of the ids, as an array of the set's type. */
+static Datum
+ids_array(const DedupSet *set, const DedupId *ids, int n)
+{
+	int64	   *values;
+
+	if (set->id == UUIDOID)
+		return dedup_uuid_array(ids, n);
+	values = palloc(sizeof(int64) * n);
+	for (int i = 0; i < n; i++)
+		values[i] = bigint_of(&ids[i]);
+	return roaring64_bigint_array(values, n);
+}
+
+static Datum
+id_datum(const DedupSet *set, const DedupId *id)
+{
+	return set->id == UUIDOID ? dedup_uuid_datum(id) : Int64GetDatum(bigint_of(id));
+}
+
+static Datum
+row_column(SPITupleTable *rows, uint64 i, int column)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(rows->vals[i], rows->tupdesc, column,
+									  &isnull);
+
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("tables of a dedup set must not contain nulls")));
+	return value;
+}
+
+/* What is known of the id in a row's first column. */
+static State *
+row_state(const DedupSet *set, Batch *batch, SPITupleTable *rows, uint64 i)
+{
+	Datum		value = row_column(rows, i, 1);
+	DedupId		id = set->id == UUIDOID ? dedup_uuid(DatumGetUUIDP(value)->data) :
+		bigint_id(DatumGetInt64(value));
+	DedupId    *found = bsearch(&id, batch->ids, batch->n, sizeof(DedupId),
+								dedup_compare);
+
+	if (found == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 errmsg("a trigger has changed the id of a claim")));
+	return &batch->states[found - batch->ids];
+}
+
+/* The position of the first id that is not below another. */
+static int
+first_from(const Batch *batch, uint64 high)
+{
+	int			low = 0;
+	int			end = batch->n;
+
+	while (low < end)
+	{
+		int			middle = low + (end - low) / 2;
+
+		if (batch->ids[middle].high < high)
+			low = middle + 1;
+		else
+			end = middle;
+	}
+	return low;
+}
+
+/* Notes which of the ids lo to before hi the members of a chunk contain. */
+static void
+look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
+{
+	ToastSource source;
+	r64_set		view;
+	DedupId    *ids;
+	int			n;
+
+	if (set->id == UUIDOID)
+	{
+		ids = dedup_uuids(members, &n);
+		for (int i = lo; i < hi; i++)
+			batch->states[i].held |= dedup_uuids_contain(ids, n, batch->ids[i]);
+		pfree(ids);
+		return;
+	}
+	if (hi - lo == 1 && roaring64_toast_source(members, &source))
+	{
+		batch->states[lo].held |= r64_source_contains(&source.source,
+													  bigint_of(&batch->ids[lo]));
+		return;
+	}
+	view = DatumGetRoaring64(members);
+	if (hi - lo > 1)
+		r64_index_set(&view);
+	for (int i = lo; i < hi; i++)
+		batch->states[i].held |= r64_contains(&view, bigint_of(&batch->ids[i]));
+	r64_close(&view);
+}
+
+/* Notes what a chunk, and there may be several generations of it, holds. */
+static void
+look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
+{
+	uint64		from;
+	uint64		span;			/* less 1 */
+	int			lo;
+	int			hi;
+
+	if (set->id == INT8OID)
+	{
+		from = ((uint64) chunk << set->chunk_bits) ^ DEDUP_SIGN;
+		span = (UINT64CONST(1) << set->chunk_bits) - 1;
+	}
+	else
+	{
+		span = ~DEDUP_LEVEL_MASK(Min(chunk & 15, DEDUP_LEVELS - 1));
+		from = (uint64) chunk & ~span;
+	}
+	lo = first_from(batch, from);
+	hi = from + span == PG_UINT64_MAX ? batch->n : first_from(batch, from + span + 1);
+	if (lo < hi)
+		look_into(set, batch, lo, hi, members);
+}
+
+/* Looks at the rows and into the chunks of all ids. */
+static void
+look(DedupSet *set, Batch *batch, DedupView view)
+{
+	Datum		values[3] = {batch->key};
+	SPITupleTable *rows;
+
+	values[1] = batch->single ? id_datum(set, batch->ids) :
+		ids_array(set, batch->ids, batch->n);
+	values[2] = batch->single ? Int64GetDatum(batch->chunk) : batch->chunks;
+	dedup_run(set, batch->single ? DEDUP_LOOK_ONE : DEDUP_LOOK_MANY, values, view);
+	rows = SPI_tuptable;
+	for (int i = 0; i < batch->n; i++)
+		batch->states[i].row = batch->states[i].held = false;
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		bool		is_chunk;
+
+		CHECK_FOR_INTERRUPTS();
+		SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_chunk);
+		if (is_chunk)
+			look_into_chunk(set, batch, DatumGetInt64(row_column(rows, i, 3)),
+							row_column(rows, i, 4));
+		else
+		{
+			State	   *state = row_state(set, batch, rows, i);
+
+			state->row = true;
+			state->present = DatumGetBool(row_column(rows, i, 2));
+		}
+	}
+	SPI_freetuptable(rows);
+}
+
+/* Whether an id is there, as far as is known. */
+static bool
+is_there(const State *state)
+{
+	return state->row ? state->present : state->held;
+}
+
+/*
+ * The moment of the snapshot that the next statement will take.  It is known in
+ * READ COMMITTED only: a snapshot that is kept for the whole transaction is a
+ * copy, which has no number.
+ */
+static Moment
+get_moment(void)
+{
+	Snapshot	snapshot;
+	Moment		moment;
+
+	CommandCounterIncrement();
+	snapshot = GetTransactionSnapshot();
+	moment.ended = snapshot->snapXactCompletionCount;
+	moment.command = snapshot->curcid;
+	return moment;
+}
+
+/*
+ * Whether a snapshot of now would see what one at the start has seen, but for
+ * the command that wrote rows: no transaction has ended, and no trigger has
+ * executed a command.  Another node cannot be asked.
+ */
+static bool
+is_unchanged(const DedupSet *set, Moment start)
+{
+	Snapshot	now;
+
+	if (start.ended == 0 || set->distributed)
+		return false;
+	now = GetLatestSnapshot();
+	return now->snapXactCompletionCount == start.ended &&
+		now->curcid == start.command + 1;
+}
+
+/*
+ * Writes rows for the ids that are not yet as wanted, and answers which of them
+ * that has changed.  Returns whether a row was inserted.
+ */
+static bool
+put(DedupSet *set, Batch *batch, bool present)
+{
+	DedupId    *ids = palloc(sizeof(DedupId) * batch->n);
+	Datum		values[4] = {batch->key};
+	SPITupleTable *rows;
+	bool		inserted = false;
+	int			n = 0;
+
+	for (int i = 0; i < batch->n; i++)
+	{
+		if (is_there(&batch->states[i]) != present)
+			ids[n++] = batch->ids[i];
+	}
+	if (n == 0)
+		return false;
+	values[1] = n == 1 ? id_datum(set, ids) : ids_array(set, ids, n);
+	values[2] = BoolGetDatum(present);
+	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
+	dedup_run(set, n == 1 ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, DEDUP_ITS_OWN);
+	rows = SPI_tuptable;
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		State	   *state = row_state(set, batch, rows, i);
+
+		state->answer = true;
+		state->inserted = !DatumGetBool(row_column(rows, i, 2));
+		inserted |= state->inserted;
+	}
+	SPI_freetuptable(rows);
+	return inserted;
+}
+
+/*
+ * Takes back the rows that say what a chunk said already when they came.
+ * Reports a serialization failure if the snapshot is the transaction's.
+ */
+static void
+undo(DedupSet *set, Batch *batch, bool present)
+{
+	DedupId    *ids = palloc(sizeof(DedupId) * batch->n);
+	Datum		values[2] = {batch->key};
+	int			n = 0;
+
+	for (int i = 0; i < batch->n; i++)
+	{
+		State	   *state = &batch->states[i];
+
+		if (!state->inserted || state->held != present)
+			continue;
+		state->answer = false;
+		ids[n++] = batch->ids[i];
+	}
+	if (n == 0)
+		return;
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update"),
+				 errdetail("The id was claimed or forgotten, or that was folded, after the transaction began."),
+				 errhint("Retry the transaction.")));
+	values[1] = ids_array(set, ids, n);
+	dedup_run(set, DEDUP_UNDO, values, DEDUP_ITS_OWN);
+}
+
+static void
+change(DedupSet *set, Batch *batch, bool present)
+{
+	Moment		start = get_moment();
+
+	look(set, batch, DEDUP_ITS_OWN);
+	if (!put(set, batch, present) || is_unchanged(set, start))
+		return;
+	look(set, batch, DEDUP_LATEST);
+	undo(set, batch, present);
+}
+
+static void
+claim(DedupSet *set, Batch *batch)
+{
+	change(set, batch, true);
+}
+
+static void
+forget(DedupSet *set, Batch *batch)
+{
+	change(set, batch, false);
+}
+
+static void
+seen(DedupSet *set, Batch *batch)
+{
+	look(set, batch, DEDUP_CALLERS);
+	for (int i = 0; i < batch->n; i++)
+		batch->states[i].answer = is_there(&batch->states[i]);
+}
+
+/* The answers as a boolean[].  What has been changed once is not again. */
+static Datum
+answers_array(Batch *batch, bool once)
+{
+	Datum	   *values = palloc(sizeof(Datum) * batch->ngiven);
+
+	for (int i = 0; i < batch->ngiven; i++)
+	{
+		State	   *state = &batch->states[batch->index[i]];
+
+		values[i] = BoolGetDatum(state->answer);
+		state->answer &= !once;
+	}
+	return PointerGetDatum(construct_array(values, batch->ngiven, BOOLOID, 1,
+										   true, TYPALIGN_CHAR));
+}
+
+/* What a function of a set, a key and ids does; writer is that of dedup_open(). */
+static Datum
+answer(FunctionCallInfo fcinfo, const char *writer, bool many,
+	   void (*work) (DedupSet *set, Batch *batch))
+{
+	MemoryContext context = CurrentMemoryContext;
+	Datum		key;
+	DedupSet   *set = dedup_open(fcinfo, writer, many ? "array of ids" : "id",
+								 &key);
+	Batch		batch = get_batch(fcinfo, set, key, many);
+	Datum		result;
+
+	if (batch.n > 0)
+		work(set, &batch);
+	MemoryContextSwitchTo(context);
+	result = many ? answers_array(&batch, writer != NULL) :
+		BoolGetDatum(batch.states[0].answer);
+	SPI_finish();
+	return result;
+}
+
+/*
+ * roaring64_dedup_claim(regclass, key text, id) returns boolean: makes an id
+ * remembered; true if it was not.  The id is a bigint, uuid or text, as the set
+ * has them, or text that is read as one.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_claim);
+Datum
+roaring64_dedup_claim(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, "roaring64_dedup_claim()", false, claim);
+}
+
+/*
+ * roaring64_dedup_claim_many(regclass, key text, ids) returns boolean[]: the same
+ * for each of an array of up to a million ids.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_claim_many);
+Datum
+roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, "roaring64_dedup_claim_many()", true, claim);
+}
+
+/*
+ * roaring64_dedup_forget(regclass, key text, id) returns boolean: makes an id
+ * new again; true if it was remembered.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_forget);
+Datum
+roaring64_dedup_forget(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, "roaring64_dedup_forget()", false, forget);
+}
+
+/*
+ * roaring64_dedup_forget_many(regclass, key text, ids) returns boolean[]: the
+ * same for each of an array of up to a million ids.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_forget_many);
+Datum
+roaring64_dedup_forget_many(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, "roaring64_dedup_forget_many()", true, forget);
+}
+
+/*
+ * roaring64_dedup_seen(regclass, key text, id) returns boolean: whether the
+ * calling statement sees an id remembered.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
+Datum
+roaring64_dedup_seen(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, NULL, false, seen);
+}
+
+/*
+ * roaring64_dedup_seen_many(regclass, key text, ids) returns boolean[]: the same
+ * for each of an array of up to a million ids.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_seen_many);
+Datum
+roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
+{
+	return answer(fcinfo, NULL, true, seen);
+}
