@@ -627,14 +627,14 @@ COMMENT ON FUNCTION roaring64_dedup_import_uuids(regclass, text, uuid[]) IS
 
 -- Takes ids out of the chunks of their keys, which are between low and high; a
 -- chunk with nothing in it goes.
-CREATE FUNCTION _roaring64_dedup_cut(names text[], low text, high text, keys text[], ids anyarray)
+CREATE FUNCTION _roaring64_dedup_cut(names text[], low text, high text, keys text[], ids text[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	parts CONSTANT text := '(SELECT s.key, p.chunk, p.members FROM'
-		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4) AS t (key, id) GROUP BY key) AS s,'
+		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s,'
 		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 BEGIN
 	EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
@@ -644,7 +644,7 @@ BEGIN
 				   || ' AND %4$s_cardinality(%4$s_and(c.members, p.members)) > 0', VARIADIC names)
 	USING low, high, keys, ids;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], anyarray) IS
+COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], text[]) IS
 'takes ids out of the chunks of a dedup set';
 
 -- What a fold does next: of the rows (key, id) of a source, the keys from low to
@@ -699,8 +699,8 @@ BEGIN
 		these := these || ' AND c.id IN (SELECT c.id FROM %1$s AS c WHERE ' || these || ' FOR UPDATE SKIP LOCKED)';
 	END IF;
 	EXECUTE format('WITH gone AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND (c.changed OR NOT c.present)'
-				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id) AS ids,'
-				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id) FILTER (WHERE present) AS back_ids'
+				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id::text) AS ids,'
+				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id::text) FILTER (WHERE present) AS back_ids'
 				   ' FROM gone', VARIADIC names)
 	INTO turned USING low, high, part, rest;
 	IF turned.keys IS NOT NULL THEN
@@ -709,7 +709,7 @@ BEGIN
 	-- one key is not grouped, as sorting takes a third of the time
 	EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND c.present AND NOT c.changed'
 				   ' RETURNING c.key, c.id), s AS (SELECT ' || CASE WHEN one THEN '$1' ELSE 'key' END
-				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7))'
+				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7::%11$s[]))'
 				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
 				   || ') INSERT INTO %2$s AS c (key, chunk, generation, members)'
 				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.members FROM s LEFT JOIN'

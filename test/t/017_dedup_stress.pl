@@ -1,42 +1,44 @@
 # 017_dedup_stress.pl
-#	  Random operations on dedup sets at once, with an oracle in their transactions.
+#	  Random operations on dedup sets at once, whose history must be linearizable.
 #
-# There is a set for each product of owned, ascending, snowflake, and a window by
-# count, by time or none.  Each of some sessions does, over and over, a few random
-# things with one of them, in a transaction of a random isolation level, some in
-# savepoints that are rolled back; what the set answers goes into tables of the
-# same transaction:
+# There is a set for each product of a type of ids and a window by count, by time or
+# none.  Sessions do a few random things with one of them, over and over, in
+# transactions of random isolation levels, some in savepoints that are rolled back.
+# What the set answers goes into a table of the same transaction, "history".
 #
-#	- claims, one and many, of ids that all sessions want: won by one at most, also
-#	  after they were forgotten where ids ascend, and who gets a duplicate finds
-#	  that another has won it.  Other windows are longer than an id is wanted;
-#	- claims, forgets and loads of ids of its own, whose state it knows exactly,
-#	  while others change neighbours in the same chunks;
-#	- ids of a key of its own in a set with a window that is altered all the
-#	  time: the latest, as many as the window ever had at least, are remembered.
+#	- Who has changed an id holds its row until the commit, so that the changes of
+#	  an id, in the order in which they were answered, are those that took effect.
+#	  Claims and removals must take turns, beginning with a claim.
+#	- An answer that an id was there, or was not, must have been true at a moment
+#	  between the question, or the snapshot of its transaction, and the answer.
+#	- What a key contains, exported and counted, must be what the history of the same
+#	  snapshot says, whichever snapshot that is.
+#	- Of ids that only one session imports and changes, each answer is known.
+#	- Of a key of a session's own in a set whose window is altered all the time, the
+#	  latest ids that are there, as many as the window ever had at least, are
+#	  remembered, whatever was forgotten in between.
 #
 # Beside them folds run, two at a time, VACUUM FULL, REINDEX, renames and two-phase
 # commits that stay open for a while; sessions are terminated, and the server is
-# killed in the middle.  They claim as an ordinary role with row security.  Last, a
+# killed in the middle.  They work as an ordinary role with row security.  Last, a
 # PREPARE TRANSACTION is held by a standby that does not answer.
 #
-# It goes on until there were 6000 transactions (test/perl/Effort.pm) and each product
-# was tried.  With more effort than usual, the number of answers of each product is
-# printed.  It has been run with each of these faults, and failed each time:
+# $ROARING64_TEST_STRESS says for how many seconds; 25 if not given.  It has been run
+# with each of these faults, and failed each time:
 #
-#	- no second look: what a claim finds in the chunks after its insertion is
-#	  not looked at (claim() in claim.c, claim_many() in batch.c).  Ids have two
-#	  winners;
-#	- no primary key: NAME_claims is made without one, and claims are inserted
-#	  with ON CONFLICT DO NOTHING that names no columns.  Ids have two winners;
-#	- fold copies claims to the chunks without deleting them, and deletes them
-#	  in the next transaction.  What was claimed in between is lost: ids have
-#	  two winners, answers are wrong, and what is remembered is not what was won;
-#	- what was forgotten is read before the key's row is locked, and not after
-#	  (_roaring64_dedup_append).  Ids of owned, ascending sets have two winners;
+#	- no second look: what a change finds in the chunks after its insertion is not
+#	  looked at (change() in claims.c).  Claims of an id follow each other;
+#	- the second look has the transaction's snapshot (DEDUP_LATEST is taken for
+#	  DEDUP_ITS_OWN in dedup_run());
+#	- fold takes rows that say that an id was forgotten, and leaves it in the chunk
+#	  (_roaring64_dedup_cut does nothing).  What is exported is not what history says;
+#	- no primary key: NAME_claims is made without one, and rows are put with ON
+#	  CONFLICT DO NOTHING that names no columns;
+#	- a window by count counts what was folded and not what is there
+#	  (_roaring64_dedup_turn).  Ids of the session's own key are forgotten early;
 #	- the second look is left out if xmax and the number of running transactions
-#	  are the same (dedup_unchanged() in claim.c).  The claim beside the held
-#	  PREPARE TRANSACTION wins what another has won.
+#	  are the same (is_unchanged()).  The change beside the held PREPARE TRANSACTION
+#	  is done twice.
 
 use strict;
 use warnings FATAL => 'all';
@@ -48,12 +50,11 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
-use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $wanted = effort(6000);
+my $seconds = $ENV{ROARING64_TEST_STRESS} || 25;
 my $clients = 6;
 
 my $node = PostgreSQL::Test::Cluster->new('stress');
@@ -73,86 +74,118 @@ $node->start;
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
 # The sets: their names say what they are.
-my @sets;
-for my $owned ('', 'owned_')
-{
-	for my $window ('none', 'count', 'time', 'asc_count', 'asc_time')
-	{
-		push @sets, map { $owned . $window . $_ } '', '_flakes';
-	}
-}
-my @forever = grep { /none/ } @sets;
+my @sets = map { my $type = $_; map { $type . $_ } '_none', '_count', '_time' } 'bigint', 'uuid', 'text';
 
 query(q{
 	CREATE EXTENSION roaring64;
 	SELECT roaring64_dedup_create('recent', keep => 40, chunk_bits => 8);
-	CREATE TABLE won (set text, id bigint);
-	CREATE TABLE lost (set text, id bigint);
-	CREATE TABLE too_old (set text, id bigint);
-	CREATE TABLE mine (set text, client integer, id bigint, there boolean, PRIMARY KEY (set, client, id));
-	CREATE TABLE latest (client integer, n bigint, id bigint, PRIMARY KEY (client, n));
+	CREATE TABLE history (set text, n integer, client integer, level text, how text, what text, answer boolean,
+		began timestamptz, at timestamptz, xid xid8 DEFAULT pg_current_xact_id(), call bigint);
+	CREATE INDEX ON history (set, n, at DESC) WHERE answer AND what <> 'seen';
+	CREATE TABLE ended (xid xid8, at timestamptz);
+	CREATE TABLE mine (set text, client integer, n integer, there boolean, PRIMARY KEY (set, client, n));
+	CREATE TABLE latest (client integer, i bigint, id bigint, PRIMARY KEY (client, i));
 	CREATE TABLE violations (what text, detail text);
-	CREATE TABLE answers (set text, level text, how text, n bigint);
 	CREATE TABLE done (what text, how text, n bigint);
+	CREATE SEQUENCE calls;
 });
 for my $set (@sets)
 {
-	query("SELECT roaring64_dedup_create('$set', chunk_bits => 8"
-		  . ($set =~ /owned/ ? ', owned => true' : '')
-		  . ($set =~ /asc/ ? ', ascending => true' : '')
-		  . ($set =~ /flakes/ ? ', snowflake => true' : '')
-		  . ($set =~ /asc_count/ ? ', keep => 10' : $set =~ /count/ ? ', keep => 1000' : '')
-		  . ($set =~ /asc_time/ ? q{, remember => '200 ms'} : $set =~ /time/ ? q{, remember => '10 minutes'} : '') . ')');
+	my ($type, $window) = split /_/, $set;
+
+	query("SELECT roaring64_dedup_create('$set', id_type => '$type'" . ($type eq 'bigint' ? ', chunk_bits => 8' : '')
+		  . ($window eq 'count' ? ', keep => 1000000' : $window eq 'time' ? q{, remember => '1 day'} : '') . ')');
 }
 query((q{
 	CREATE FUNCTION note(what text, detail text) RETURNS void LANGUAGE sql AS 'INSERT INTO violations VALUES ($1, $2)';
 
-	-- ids that come up now and go on to the next, so that all want the same
-	CREATE FUNCTION wanted() RETURNS bigint LANGUAGE sql AS
-	'SELECT (extract(epoch FROM clock_timestamp())::bigint % 100000000) * 40 + (random() * 60)::int';
-
-	CREATE FUNCTION claim_shared(set text) RETURNS text LANGUAGE plpgsql AS $$
-	DECLARE
-		ids bigint[] := ARRAY(SELECT DISTINCT wanted() FROM generate_series(1, CASE WHEN random() < 0.5 THEN 1 ELSE 2 + (random() * 8)::int END));
-		answers boolean[];
-		level text := current_setting('transaction_isolation');
+	-- the id of a number, and the other way round for a set's exported ids
+	CREATE FUNCTION as_id(set text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
+	$$ SELECT CASE WHEN set ~ 'bigint' THEN (n * 7)::text WHEN set ~ 'uuid' THEN md5(n::text)::uuid::text ELSE 'message ' || n END $$;
+	CREATE FUNCTION kept(set text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
+	$$ SELECT CASE WHEN set ~ 'text' THEN roaring64_dedup_hash(as_id(set, n))::text ELSE as_id(set, n) END $$;
+	CREATE FUNCTION exported(set text, key text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 	BEGIN
-		IF cardinality(ids) = 1 THEN
-			answers := ARRAY[roaring64_dedup_claim(set, 'k', ids[1])];
+		IF set ~ 'bigint' THEN
+			RETURN QUERY SELECT e::text FROM roaring64_elements(roaring64_dedup_export(set, key)) AS e;
 		ELSE
-			answers := roaring64_dedup_claim_many(set, 'k', ids);
+			RETURN QUERY SELECT e::text FROM unnest(roaring64_dedup_export_uuids(set, key)) AS e;
 		END IF;
-		INSERT INTO answers VALUES (set, level, CASE cardinality(ids) WHEN 1 THEN 'one' ELSE 'many' END, cardinality(ids));
-		INSERT INTO won SELECT set, i FROM unnest(ids, answers) AS u (i, a) WHERE a;
-		INSERT INTO lost SELECT set, i FROM unnest(ids, answers) AS u (i, a) WHERE NOT a;
-		INSERT INTO too_old SELECT set, i FROM unnest(ids, answers) AS u (i, a) WHERE a IS NULL;
-		IF level = 'read committed'
-			AND EXISTS (SELECT FROM unnest(roaring64_dedup_seen_many(set, 'k', ids)) AS s WHERE NOT s) THEN
-			PERFORM note('claimed and not seen', ids::text);
+	END $$;
+	CREATE FUNCTION import(set text, key text, numbers bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
+	BEGIN
+		IF set ~ 'bigint' THEN
+			RETURN roaring64_cardinality(roaring64_dedup_import(set, key, (SELECT roaring64_agg(kept(set, n)::bigint) FROM unnest(numbers) AS n)));
 		END IF;
-		RETURN 'claim';
+		RETURN cardinality(roaring64_dedup_import_uuids(set, key, ARRAY(SELECT kept(set, n)::uuid FROM unnest(numbers) AS n)));
+	END $$;
+
+	-- ids that all want, some more than others
+	CREATE FUNCTION change_shared(me integer, set text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		kind text := (ARRAY['claim', 'claim', 'forget', 'forget', 'seen'])[1 + floor(random() * 5)];
+		numbers bigint[] := ARRAY(SELECT DISTINCT (random() * random() * 60)::bigint
+								  FROM generate_series(1, CASE WHEN random() < 0.5 THEN 1 ELSE 2 + (random() * 8)::int END));
+		how text := CASE cardinality(numbers) WHEN 1 THEN 'one' ELSE 'many' END;
+		level text := current_setting('transaction_isolation');
+		began timestamptz := CASE level WHEN 'read committed' THEN clock_timestamp() ELSE now() END;
+		answers boolean[];
+	BEGIN
+		IF how = 'one' THEN
+			EXECUTE format('SELECT ARRAY[roaring64_dedup_%s($1, ''k'', $2)]', kind) INTO answers USING set::regclass, as_id(set, numbers[1]);
+		ELSE
+			EXECUTE format('SELECT roaring64_dedup_%s_many($1, ''k'', $2)', kind) INTO answers
+			USING set::regclass, ARRAY(SELECT as_id(set, n) FROM unnest(numbers) AS n)::text[];
+		END IF;
+		INSERT INTO history SELECT set, n, me, level, how, kind, a, began, clock_timestamp(), pg_current_xact_id(), nextval('calls')
+		FROM unnest(numbers, answers) AS u (n, a);
+		RETURN kind;
+	END $$;
+
+	-- all of a key, by the set and by the history, in one snapshot
+	CREATE FUNCTION look(set text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		level text := current_setting('transaction_isolation');
+		wrong text;
+		n bigint;
+		m bigint;
+	BEGIN
+		IF level = 'read committed' THEN RETURN 'nothing'; END IF;
+		-- the ids below 0 were imported before
+		SELECT string_agg(x.id, ' ') INTO wrong FROM (
+			(SELECT kept(set, h.n) AS id FROM (SELECT DISTINCT ON (h.n) h.n, h.what FROM history AS h
+				WHERE h.set = $1 AND h.answer AND h.what <> 'seen' ORDER BY h.n, h.at DESC) AS h WHERE h.what = 'claim')
+			EXCEPT SELECT exported(set, 'k')) AS x;
+		IF wrong IS NOT NULL THEN PERFORM note('is missing', set || ' ' || level || ': ' || wrong); END IF;
+		SELECT count(*) + 5000 INTO n FROM (SELECT DISTINCT ON (h.n) h.n, h.what FROM history AS h
+			WHERE h.set = $1 AND h.answer AND h.what <> 'seen' ORDER BY h.n, h.at DESC) AS h WHERE h.what = 'claim';
+		SELECT count(*) INTO m FROM exported(set, 'k');
+		IF n <> m OR m <> roaring64_dedup_count(set, 'k') THEN
+			PERFORM note('is too many', set || ' ' || level || ': ' || n || ' ' || m || ' ' || roaring64_dedup_count(set, 'k'));
+		END IF;
+		RETURN 'look';
 	END $$;
 
 	CREATE FUNCTION change_mine(me integer, set text) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		x bigint := (random() * 30)::int * 10 + me;
-		was boolean := (SELECT there FROM mine AS m WHERE m.set = $2 AND client = me AND id = x);
-		kind text := (ARRAY['claim mine', 'claim mine', 'forget', 'load'])[1 + floor(random() * 4)];
+		was boolean := coalesce((SELECT there FROM mine AS m WHERE m.set = $2 AND client = me AND n = x), false);
+		kind text := (ARRAY['claim mine', 'forget mine', 'import'])[1 + floor(random() * 3)];
 		answer boolean;
 	BEGIN
 		CASE kind
-			WHEN 'claim mine' THEN answer := NOT roaring64_dedup_claim(set, 'm', x);
-			WHEN 'load' THEN answer := roaring64_dedup_load(set, 'm', ARRAY[x]::roaring64) = 0;
-			ELSE answer := roaring64_dedup_forget(set, 'm', x);
+			WHEN 'claim mine' THEN answer := NOT roaring64_dedup_claim(set, 'm', as_id(set, x));
+			WHEN 'import' THEN answer := import(set, 'm', ARRAY[x]) = 0;
+			ELSE answer := roaring64_dedup_forget(set, 'm', as_id(set, x));
 		END CASE;
-		IF answer IS DISTINCT FROM coalesce(was, false) THEN PERFORM note(kind, set || ' ' || me || ': ' || x); END IF;
-		INSERT INTO mine VALUES (set, me, x, kind <> 'forget') ON CONFLICT ON CONSTRAINT mine_pkey DO UPDATE SET there = excluded.there;
+		IF answer IS DISTINCT FROM was THEN PERFORM note(kind, set || ' ' || me || ': ' || x); END IF;
+		INSERT INTO mine VALUES (set, me, x, kind <> 'forget mine') ON CONFLICT ON CONSTRAINT mine_pkey DO UPDATE SET there = excluded.there;
 		RETURN kind;
 	END $$;
 
-	CREATE FUNCTION claim_latest(me integer) RETURNS text LANGUAGE plpgsql AS $$
+	CREATE FUNCTION change_latest(me integer) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
-		last bigint := coalesce((SELECT max(n) FROM latest WHERE client = me), 0);
+		last bigint := coalesce((SELECT max(i) FROM latest WHERE client = me), 0);
 		count integer := 1 + (random() * 12)::int;
 		ids bigint[] := ARRAY(SELECT hashint8extended(last + i, me) FROM generate_series(1, count) AS i);
 	BEGIN
@@ -160,7 +193,14 @@ query((q{
 			PERFORM note('was not new', me || ': ' || last);
 		END IF;
 		INSERT INTO latest SELECT me, last + i, ids[i] FROM generate_series(1, count) AS i;
-		ids := ARRAY(SELECT id FROM latest WHERE client = me ORDER BY n DESC LIMIT 40);
+		IF random() < 0.6 THEN
+			ids := ARRAY(SELECT id FROM latest WHERE client = me AND i > last ORDER BY random() LIMIT (random() * 12)::int);
+			IF NOT (SELECT coalesce(bool_and(a), true) FROM unnest(roaring64_dedup_forget_many('recent', 'c' || me, ids)) AS a) THEN
+				PERFORM note('could not be forgotten', me || ': ' || last);
+			END IF;
+			DELETE FROM latest WHERE client = me AND id = ANY (ids);
+		END IF;
+		ids := ARRAY(SELECT id FROM latest WHERE client = me ORDER BY i DESC LIMIT 40);
 		IF EXISTS (SELECT FROM unnest(roaring64_dedup_seen_many('recent', 'c' || me, ids)) AS s WHERE NOT s) THEN
 			PERFORM note('forgotten early', me || ': ' || last);
 		END IF;
@@ -170,9 +210,10 @@ query((q{
 	CREATE FUNCTION one_of_them(me integer, set text) RETURNS text LANGUAGE plpgsql AS $$
 	BEGIN
 		CASE floor(random() * 8)::int
-			WHEN 0 THEN RETURN change_mine(me, (ARRAY[FOREVER])[1 + floor(random() * 4)]);
-			WHEN 1 THEN RETURN claim_latest(me);
-			ELSE RETURN claim_shared(set);
+			WHEN 0 THEN RETURN change_mine(me, set);
+			WHEN 1 THEN RETURN change_latest(me);
+			WHEN 2 THEN RETURN look(set);
+			ELSE RETURN change_shared(me, set);
 		END CASE;
 	END $$;
 
@@ -181,16 +222,19 @@ query((q{
 		until timestamptz := clock_timestamp() + make_interval(secs => how_long);
 		what text;
 		set text;
+		last xid8;
 	BEGIN
 		WHILE clock_timestamp() < until LOOP
 			PERFORM set_config('default_transaction_isolation',
 				(ARRAY['repeatable read', 'serializable', 'read committed', 'read committed'])[1 + floor(random() * 4)], false);
 			COMMIT;
-			set := (ARRAY[SETS])[1 + floor(random() * 20)];
+			IF last IS NOT NULL THEN INSERT INTO ended VALUES (last, clock_timestamp()); COMMIT; END IF;
+			last := NULL;
+			set := (ARRAY[SETS])[1 + floor(random() * N)];
 			BEGIN
 				what := one_of_them(me, set);
 				FOR i IN 1 .. (random() * 3)::int * (random() < 0.3)::int LOOP
-					PERFORM claim_shared(set);
+					PERFORM change_shared(me, set);
 				END LOOP;
 				IF random() < 0.2 THEN
 					BEGIN
@@ -201,8 +245,10 @@ query((q{
 					END;
 				END IF;
 				IF random() < 0.1 THEN PERFORM pg_sleep(random() * 0.02); END IF;
+				IF random() < 0.02 THEN PERFORM pg_sleep(random() * 0.3); END IF;
 				IF random() < 0.1 THEN RAISE division_by_zero; END IF;
 				INSERT INTO done VALUES (what, 'done', 1);
+				last := pg_current_xact_id_if_assigned();
 			EXCEPTION
 				WHEN division_by_zero THEN NULL;
 				-- 40001, a deadlock of two changes in one transaction, a table that is being renamed
@@ -212,23 +258,54 @@ query((q{
 		END LOOP;
 	END $$;
 
+	-- changes that do not take turns, and answers that were true at no moment
+	CREATE FUNCTION check_history() RETURNS TABLE (fault text, n bigint, sample text) LANGUAGE sql AS $$
+		WITH changes AS (
+			SELECT h.*, row_number() OVER w AS i, lead(h.at) OVER w AS next, lead(e.at) OVER w AS next_end,
+				lead(h.xid) OVER w IS NOT NULL AS has_next
+			FROM history AS h LEFT JOIN ended AS e USING (xid) WHERE h.answer AND h.what <> 'seen'
+			WINDOW w AS (PARTITION BY h.set, h.n ORDER BY h.at)),
+		-- from when to when an id may have been there, or not
+		states AS (
+			SELECT c.set, c.n, c.what = 'claim' AS there, c.at AS first,
+				CASE WHEN has_next THEN coalesce(next_end, 'infinity') ELSE 'infinity' END AS last
+			FROM changes AS c
+			UNION ALL
+			SELECT h.set, h.n, false, '-infinity', coalesce(min(coalesce(e.at, 'infinity')) FILTER (WHERE c.i = 1), 'infinity')
+			FROM (SELECT DISTINCT history.set, history.n FROM history) AS h LEFT JOIN changes AS c ON c.set = h.set AND c.n = h.n AND c.i = 1
+				LEFT JOIN ended AS e ON e.xid = c.xid
+			GROUP BY h.set, h.n),
+		said AS (
+			SELECT h.set, h.n, h.began, h.at, h.level, h.what, CASE h.what WHEN 'seen' THEN h.answer ELSE h.what = 'claim' END AS there
+			FROM history AS h WHERE NOT h.answer OR h.what = 'seen')
+		SELECT 'no turn', count(*), min(set || ' ' || n || ' ' || what || ' ' || at)
+		FROM (SELECT *, what <> CASE i % 2 WHEN 1 THEN 'claim' ELSE 'forget' END AS wrong FROM changes) AS c WHERE wrong HAVING count(*) > 0
+		UNION ALL
+		SELECT 'never true', count(*), min(s.set || ' ' || s.n || ' ' || s.level || ' ' || s.what || ' ' || s.at) FROM said AS s
+		WHERE NOT EXISTS (SELECT FROM states AS t WHERE t.set = s.set AND t.n = s.n AND t.there = s.there AND t.first <= s.at AND t.last >= s.began)
+		HAVING count(*) > 0;
+	$$;
+
 	-- tables are renamed with what names them, in one transaction
 	CREATE FUNCTION rename_chunks() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE
-		old text := (SELECT chunks FROM none);
-		new text := CASE old WHEN 'none_chunks' THEN 'other_chunks' ELSE 'none_chunks' END;
+		old text := (SELECT chunks FROM bigint_none);
+		new text := CASE old WHEN 'bigint_none_chunks' THEN 'other_chunks' ELSE 'bigint_none_chunks' END;
 	BEGIN
 		EXECUTE format('ALTER TABLE %I RENAME TO %I', old, new);
-		UPDATE none SET chunks = new;
+		UPDATE bigint_none SET chunks = new;
 	END $$;
 
 	-- an ordinary role, which has nothing but what it was granted
 	CREATE ROLE stress LOGIN;
 	GRANT CREATE ON SCHEMA public TO stress;
 	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO stress;
-	ALTER TABLE none_claims ENABLE ROW LEVEL SECURITY;
-	CREATE POLICY all_keys ON none_claims USING (key <> '') WITH CHECK (key <> '');
-} =~ s/\[SETS\]/'[' . join(', ', map { "'$_'" } @sets) . ']'/er =~ s/\[FOREVER\]/'[' . join(', ', map { "'$_'" } @forever) . ']'/er));
+	GRANT USAGE ON SEQUENCE calls TO stress;
+	ALTER TABLE bigint_none_claims ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY all_keys ON bigint_none_claims USING (key <> '') WITH CHECK (key <> '');
+} =~ s/\[SETS\]/'[' . join(', ', map { "'$_'" } @sets) . ']'/er =~ s/\* N\)\]/'* ' . scalar(@sets) . ')]'/er));
+# so many that chunks of UUIDs are of several levels
+query("SELECT import('$_', 'k', ARRAY(SELECT -i FROM generate_series(1, 5000) AS i))") for @sets;
 
 sub start_session
 {
@@ -283,29 +360,20 @@ sub finish_session
 }
 
 my @others = (
-	'VACUUM FULL none_claims, count_claims', 'REINDEX TABLE none_claims', 'SELECT rename_chunks()', 'SELECT rename_chunks()',
-	'VACUUM ANALYZE', 'VACUUM FULL recent_chunks', 'VACUUM FULL owned_asc_count_chunks, owned_asc_count_windows',
+	'VACUUM FULL bigint_none_claims, text_count_claims', 'REINDEX TABLE bigint_none_claims', 'SELECT rename_chunks()', 'SELECT rename_chunks()',
+	'VACUUM ANALYZE', 'VACUUM FULL recent_chunks', 'VACUUM FULL uuid_count_chunks, uuid_count_windows',
 	(map { "SELECT roaring64_dedup_alter('recent', keep => $_)" } 40, 41, 70, 200),
 	"SELECT roaring64_dedup_alter('recent', remember => '1 day')", "SELECT roaring64_dedup_alter('recent')",
-	(map { "BEGIN; SELECT claim_shared('$_'); PREPARE TRANSACTION 't_$_'" } @sets),
+	(map { "BEGIN; SELECT change_shared(9, '$_'); PREPARE TRANSACTION 't_$_'" } @sets),
 	('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE \'CALL%\' ORDER BY random() LIMIT 1') x 3);
-
-# What has been done so far, of which there may be too little yet.
-sub transactions { return query(q{SELECT count(*) FROM done WHERE how = 'done'}); }
-sub all_tried
-{
-	return query('SELECT count(*) FROM (SELECT DISTINCT set, level, how FROM answers) AS a') == 6 * @sets
-	  && query(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' GROUP BY what HAVING count(*) > 3) AS d}) == 5
-	  && query('SELECT count(DISTINCT set) FROM lost') >= 20
-	  && query('SELECT count(DISTINCT set) FROM too_old') >= 1;
-}
-
-my $rounds = 1 + effort(1);
+my $rounds = $seconds > 200 ? int($seconds / 60) : 3;
+my $started = time;
 for my $round (1 .. $rounds)
 {
+	my $stop = $started + $seconds * $round / $rounds;
 	my %session;
 
-	while (transactions() < $wanted * $round / $rounds || $round == $rounds && !all_tried())
+	while (time < $stop)
 	{
 		for my $client (0 .. $clients - 1, 'fold 1', 'fold 2', 'other')
 		{
@@ -314,16 +382,9 @@ for my $round (1 .. $rounds)
 			next if $session && runs($session);
 			finish_session($session) if $session;
 			$session{$client} =
-				$client =~ /^fold/ ? start_session([ map { "CALL roaring64_dedup_fold('" . $sets[ rand @sets ] . "')" } 1 .. 5 ], 'user=stress')
+				$client =~ /^fold/ ? start_session([ map { "CALL roaring64_dedup_fold('" . (@sets, 'recent')[ rand(@sets + 1) ] . "')" } 1 .. 5 ], 'user=stress')
 			  : $client eq 'other' ? start_session($others[ rand @others ])
 			  : start_session(sprintf('CALL work(%d, %f)', $client, 2), 'user=stress');
-		}
-		if (rand() < 0.1)
-		{
-			my $fold = start_session(q{CALL roaring64_dedup_fold('recent')});
-
-			wait_for($fold);
-			finish_session($fold);
 		}
 		end_prepared();
 		usleep(100_000);
@@ -337,7 +398,7 @@ query("ROLLBACK PREPARED '$_'") for split /\n/, query('SELECT gid FROM pg_prepar
 
 # While PREPARE TRANSACTION waits for the standby, its transaction is listed twice
 # among those that run.  If a fold commits meanwhile, the list is as long as before,
-# and the claim that has looked before must look again after it.
+# and the change that has looked before must look again after it.
 query(q{
 	CREATE TABLE beside (i integer);
 	CREATE FUNCTION wait_for_prepare() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -356,68 +417,64 @@ sub sleeps
 	return $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = '$name' AND wait_event = 'PgSleep'");
 }
 
-sub claim_beside_prepare
+sub change_beside_prepare
 {
-	my ($set, $call) = @_;
+	my ($set, $call, $is) = @_;
 	my $chunks = query("SELECT chunks FROM $set");
-	my $place = $set =~ /flakes/ ? 'roaring64_snowflake_fold(1)' : '1::bigint';
 
-	query("DELETE FROM $chunks WHERE key = 'held'; SELECT roaring64_dedup_claim('$set', 'held', 1);"
-		. "CREATE TRIGGER wait BEFORE INSERT ON ${set}_claims FOR EACH ROW EXECUTE FUNCTION wait_for_prepare()");
-	# of three transactions with a number the first is a fold, the last has ended
-	query("BEGIN; DELETE FROM ${set}_claims WHERE key = 'held';"
-		. "INSERT INTO $chunks SELECT 'held', $place >> 8, 1000000000000000, ARRAY[$place]::roaring64; PREPARE TRANSACTION 'fold'");
+	query("CREATE TRIGGER wait BEFORE INSERT ON ${set}_claims FOR EACH ROW EXECUTE FUNCTION wait_for_prepare()");
+	# of three transactions with a number the first is as a fold, the last has ended
+	query('BEGIN; ' . $is =~ s/CHUNKS/$chunks/r . q{; PREPARE TRANSACTION 'fold'});
 	my $prepares = start_session([ 'SET synchronous_commit = on', 'BEGIN', 'INSERT INTO beside VALUES (1)',
 		q{DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_prepared_xacts WHERE gid = 'fold') LOOP PERFORM pg_sleep(0.01); END LOOP; END $$},
 		q{PREPARE TRANSACTION 'held'} ], 'application_name=preparer');
 	sleeps('preparer');
 	query('INSERT INTO beside VALUES (2)');
-	my $claims = start_session("SELECT $call", 'application_name=claimer');
+	my $changes = start_session("SELECT $call", 'application_name=claimer');
 	sleeps('claimer');
 	query(q{COMMIT PREPARED 'fold'});
-	$claims->{run}->finish;
+	$changes->{run}->finish;
 	query(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'preparer'});
 	$prepares->{run}->finish;
 	query(qq{ROLLBACK PREPARED 'held'; DROP TRIGGER wait ON ${set}_claims});
-	return $claims->{out} . $claims->{err};
+	return $changes->{out} . $changes->{err};
 }
 
-for my $set (grep { !/owned/ } @sets)
+for my $set (@sets)
 {
-	is(claim_beside_prepare($set, "roaring64_dedup_claim('$set', 'held', 1)"), "f\n", "$set: a claim beside a held PREPARE is a duplicate");
-	is(claim_beside_prepare($set, "roaring64_dedup_claim_many('$set', 'held', '{1}')"), "{f}\n", '... and one of many');
+	my $id = query("SELECT as_id('$set', 1)");
+	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[kept('$set', 1)]::uuid[], 64)";
+	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, members FROM $split";
+	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
+
+	is(change_beside_prepare($set, "roaring64_dedup_claim('$set', 'held', '$id')", $taken), "f\n", "$set: a claim beside a held PREPARE is a duplicate");
+	is(change_beside_prepare($set, "roaring64_dedup_forget_many('$set', 'held', ARRAY['$id'])", $gone), "{f}\n", '... and who forgets beside one finds it gone');
+	is(change_beside_prepare($set, "roaring64_dedup_claim_many('$set', 'held', ARRAY['$id'])", $taken), "{f}\n", '... also of many');
+	is(change_beside_prepare($set, "roaring64_dedup_forget('$set', 'held', '$id')", $gone), "f\n", '... or of one');
 }
 
 diag(query(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how) FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
-if ($wanted > 6000)
-{
-	diag("counted answers of each set: read committed (one, many), repeatable read, serializable");
-	diag("counted $_") for split /\n/, query(q{
-		SELECT format('%s %s = %s', rpad(set, 24), string_agg(n, '  ' ORDER BY level), sum(total)) FROM (
-			SELECT set, level, string_agg(n::text, ' ' ORDER BY how DESC) AS n, sum(n) AS total FROM (
-				SELECT set, level, how, sum(n) AS n FROM answers GROUP BY set, level, how) AS a GROUP BY set, level) AS b
-		GROUP BY set ORDER BY set});
-	diag('counted ' . query('SELECT sum(n) FROM answers') . ' answers in all');
-}
+diag('counted ' . query('SELECT count(*) FROM history') . ' answers of shared ids, ' . query('SELECT count(DISTINCT xid) FROM history') . ' transactions');
 is(join("\n", @unexpected), '', 'no error but those that had to be');
 is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', 'no answer was wrong');
-is(query('SELECT set, id, count(*) FROM won GROUP BY set, id HAVING count(*) > 1 LIMIT 5'), '', 'each id has one winner');
-is(query('SELECT set, count(*) FROM (SELECT set, id FROM lost EXCEPT SELECT set, id FROM won) AS l GROUP BY set'), '', 'who lost, lost to a winner');
-is(query(q{SELECT set, count(*) FROM too_old AS t WHERE set !~ 'asc' OR id > (SELECT max(id) FROM won AS w WHERE w.set = t.set) GROUP BY set}), '',
-	'only what others are above is too old');
+is(query('SELECT * FROM check_history()'), '', 'the history is linearizable');
+is(query(q{SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a}), 18 * @sets, 'all products were tried');
 for my $turn ('before', 'after')
 {
 	if ($turn eq 'after') { query("CALL roaring64_dedup_fold('$_')") for @sets; }
 	for my $set (@sets)
 	{
-		my $what = $set =~ /none/ ? '=' : '<@';
-
-		is(query("SELECT roaring64_dedup_export('$set', 'k') $what coalesce(roaring64_agg(id), '{}') FROM won WHERE set = '$set'"), 't', "$set: remembered is what was won, $turn the last fold");
-		next if $set !~ /none/;
-		is(query("SELECT roaring64_dedup_export('$set', 'm') = coalesce(roaring64_agg(id), '{}') FROM mine WHERE set = '$set' AND there"), 't', "$set: claimed and forgotten alone, $turn the last fold");
+		query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT look('$set'); COMMIT");
+		is(query("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(kept('$set', n) ORDER BY kept('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
+			"$set: changed and imported alone, $turn the last fold");
 	}
+	is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");
 }
-ok(all_tried(), 'all products were tried, and there was all that can be');
+is(query(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er), '', 'nothing is left to fold');
+for my $what ('claim', 'forget', 'seen', 'claim mine', 'forget mine', 'import', 'window', 'look')
+{
+	cmp_ok(query("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3, "there were transactions with $what");
+}
 
 $node->stop;
 done_testing();
