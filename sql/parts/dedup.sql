@@ -493,19 +493,23 @@ COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], integer, integer) IS
 --
 
 -- Begins the next generation of the keys from low to high whose own is full, and
--- forgets the generations before that.  The rows of windows of these keys must be
--- locked.
+-- forgets the generations before that.  Full is one with so many ids that are there,
+-- also if all that wait to leave chunks of the key were in it.  The rows of windows
+-- of these keys must be locked.
 CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint, clock bigint)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	ids CONSTANT text := '(SELECT coalesce(sum(%4$s_cardinality(members)), 0) FROM %2$s AS c'
+		' WHERE c.key = w.key AND c.generation = w.generation)';
 BEGIN
 	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
 				   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
-				   ' WHERE key BETWEEN $1 AND $2 AND (generation IS NULL OR (NOT partly AND $3 <='
-				   ' (SELECT sum(%4$s_cardinality(members)) FROM %2$s AS c'
-				   ' WHERE c.key = w.key AND c.generation = w.generation)))', VARIADIC names)
+				   ' WHERE key BETWEEN $1 AND $2 AND CASE WHEN generation IS NULL THEN true WHEN partly THEN false'
+				   ' WHEN ' || ids || ' < $3 THEN false ELSE ' || ids || ' >='
+				   ' $3 + (SELECT count(*) FROM %1$s AS c WHERE c.key = w.key AND NOT c.present) END', VARIADIC names)
 	USING low, high, keep, clock;
 	EXECUTE format('DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
 				   ' AND c.generation < w.oldest', VARIADIC names)

@@ -4,8 +4,9 @@
  *	  Claiming and forgetting ids of a key, one or many, and which are remembered.
  *
  * What is there is said by an id's row of claims, and without one by the chunks.
- * A change looks at both with one snapshot; if the id is not yet as it is wanted,
- * writes a row or turns the one that is there over; and if it has written one,
+ * A change looks at both with one snapshot, between whose tables no fold moves
+ * anything; if the id is not yet as it is wanted, writes a row or turns the one that
+ * is there over; and if it has written one,
  * looks into the chunks again with a snapshot taken after that, unless that would
  * see what the first has seen: then no transaction has ended in between.  A row
  * that was turned over needs no second look: until a fold takes it, it is what
@@ -43,8 +44,8 @@
 /* What is known of an id. */
 typedef struct State
 {
-	bool		row;			/* it has a row of claims, which says: */
-	bool		present;
+	bool		row;			/* it has a row of claims, as far as was looked */
+	bool		present;		/* what the row says */
 	bool		held;			/* a chunk holds it */
 	bool		inserted;		/* this call has written its row */
 	bool		answer;
@@ -383,38 +384,94 @@ look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
 		look_into(set, batch, lo, hi, members);
 }
 
-/* Looks at the rows and into the chunks of all ids. */
+/* Looks at the rows of all ids. */
 static void
-look(DedupSet *set, Batch *batch, DedupView view)
+look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
-	Datum		values[3] = {batch->key};
+	Datum		values[2] = {batch->key};
 	SPITupleTable *rows;
 
-	values[1] = batch->single ? id_datum(set, batch->ids) :
+	values[1] = batch->n == 1 ? id_datum(set, batch->ids) :
 		ids_array(set, batch->ids, batch->n);
-	values[2] = batch->single ? Int64GetDatum(batch->chunk) : batch->chunks;
-	dedup_run(set, batch->single ? DEDUP_LOOK_ONE : DEDUP_LOOK_MANY, values, view);
+	dedup_run(set, batch->n == 1 ? DEDUP_LOOK_ROW : DEDUP_LOOK_ROWS, values,
+			  snapshot);
 	rows = SPI_tuptable;
-	for (int i = 0; i < batch->n; i++)
-		batch->states[i].row = batch->states[i].held = false;
 	for (uint64 i = 0; i < rows->numvals; i++)
 	{
-		bool		is_chunk;
+		State	   *state = row_state(set, batch, rows, i);
 
-		CHECK_FOR_INTERRUPTS();
-		SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_chunk);
-		if (is_chunk)
-			look_into_chunk(set, batch, DatumGetInt64(row_column(rows, i, 3)),
-							row_column(rows, i, 4));
-		else
-		{
-			State	   *state = row_state(set, batch, rows, i);
-
-			state->row = true;
-			state->present = DatumGetBool(row_column(rows, i, 2));
-		}
+		state->row = true;
+		state->present = DatumGetBool(row_column(rows, i, 2));
 	}
 	SPI_freetuptable(rows);
+}
+
+/* Looks into the chunks of all ids. */
+static void
+look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
+{
+	Datum		values[2] = {batch->key};
+	SPITupleTable *rows;
+
+	values[1] = batch->single ? Int64GetDatum(batch->chunk) : batch->chunks;
+	dedup_run(set, batch->single ? DEDUP_LOOK_CHUNK : DEDUP_LOOK_CHUNKS, values,
+			  snapshot);
+	rows = SPI_tuptable;
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_into_chunk(set, batch, DatumGetInt64(row_column(rows, i, 1)),
+						row_column(rows, i, 2));
+	}
+	SPI_freetuptable(rows);
+}
+
+/*
+ * Looks at all ids with a snapshot; into chunks only for those without a row.  On
+ * other nodes each statement has a snapshot of its own: it is the rows that come
+ * first, as what a fold takes from them then is in the chunks.
+ */
+static void
+look(DedupSet *set, Batch *batch, Snapshot snapshot)
+{
+	bool		rows = true;
+
+	for (int i = 0; i < batch->n; i++)
+		batch->states[i].row = batch->states[i].held = false;
+	snapshot = RegisterSnapshot(snapshot);
+	look_at_rows(set, batch, snapshot);
+	for (int i = 0; i < batch->n; i++)
+		rows &= batch->states[i].row;
+	if (!rows)
+		look_at_chunks(set, batch, snapshot);
+	UnregisterSnapshot(snapshot);
+}
+
+/*
+ * The same for one id that is to be changed, but not at its row if the chunks say
+ * that there is something to change: an insertion finds that out.
+ */
+static void
+look_for_one(DedupSet *set, Batch *batch, Snapshot snapshot, bool present)
+{
+	if (set->distributed)
+	{
+		look(set, batch, snapshot);
+		return;
+	}
+	snapshot = RegisterSnapshot(snapshot);
+	look_at_chunks(set, batch, snapshot);
+	if (batch->states[0].held == present)
+		look_at_rows(set, batch, snapshot);
+	UnregisterSnapshot(snapshot);
+}
+
+/* A snapshot with all that this transaction has done. */
+static Snapshot
+snapshot_of(Snapshot (*get) (void))
+{
+	CommandCounterIncrement();
+	return get();
 }
 
 /* Whether an id is there, as far as is known. */
@@ -435,8 +492,7 @@ get_moment(void)
 	Snapshot	snapshot;
 	Moment		moment;
 
-	CommandCounterIncrement();
-	snapshot = GetTransactionSnapshot();
+	snapshot = snapshot_of(GetTransactionSnapshot);
 	moment.ended = snapshot->snapXactCompletionCount;
 	moment.command = snapshot->curcid;
 	return moment;
@@ -482,7 +538,7 @@ put(DedupSet *set, Batch *batch, bool present)
 	values[1] = n == 1 ? id_datum(set, ids) : ids_array(set, ids, n);
 	values[2] = BoolGetDatum(present);
 	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
-	dedup_run(set, n == 1 ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, DEDUP_ITS_OWN);
+	dedup_run(set, n == 1 ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, InvalidSnapshot);
 	rows = SPI_tuptable;
 	for (uint64 i = 0; i < rows->numvals; i++)
 	{
@@ -525,18 +581,51 @@ undo(DedupSet *set, Batch *batch, bool present)
 				 errdetail("The id was claimed or forgotten, or that was folded, after the transaction began."),
 				 errhint("Retry the transaction.")));
 	values[1] = ids_array(set, ids, n);
-	dedup_run(set, DEDUP_UNDO, values, DEDUP_ITS_OWN);
+	dedup_run(set, DEDUP_UNDO, values, InvalidSnapshot);
+}
+
+/* Inserts the row of an id that has none, and returns whether it has none. */
+static bool
+insert(DedupSet *set, Batch *batch, bool present)
+{
+	State	   *state = batch->states;
+	Datum		values[4] = {batch->key, id_datum(set, batch->ids)};
+
+	values[2] = BoolGetDatum(present);
+	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
+	state->inserted = state->answer =
+		dedup_run(set, DEDUP_INSERT, values, InvalidSnapshot) > 0;
+	return state->inserted;
 }
 
 static void
 change(DedupSet *set, Batch *batch, bool present)
 {
 	Moment		start = get_moment();
+	Snapshot	snapshot = GetTransactionSnapshot();
+	bool		inserted = false;
 
-	look(set, batch, DEDUP_ITS_OWN);
-	if (!put(set, batch, present) || is_unchanged(set, start))
+	if (batch->n == 1)
+	{
+		look_for_one(set, batch, snapshot, present);
+		if (!batch->states[0].row && batch->states[0].held != present)
+		{
+			inserted = insert(set, batch, present);
+			if (!inserted)
+				look(set, batch, snapshot_of(GetTransactionSnapshot));
+		}
+	}
+	else
+		look(set, batch, snapshot);
+	if (!inserted)
+		inserted = put(set, batch, present);
+	if (!inserted || is_unchanged(set, start))
 		return;
-	look(set, batch, DEDUP_LATEST);
+	for (int i = 0; i < batch->n; i++)
+		batch->states[i].held = false;
+	snapshot = RegisterSnapshot(snapshot_of(GetLatestSnapshot));
+	look_at_chunks(set, batch, snapshot);
+	UnregisterSnapshot(snapshot);
 	undo(set, batch, present);
 }
 
@@ -555,7 +644,7 @@ forget(DedupSet *set, Batch *batch)
 static void
 seen(DedupSet *set, Batch *batch)
 {
-	look(set, batch, DEDUP_CALLERS);
+	look(set, batch, GetActiveSnapshot());
 	for (int i = 0; i < batch->n; i++)
 		batch->states[i].answer = is_there(&batch->states[i]);
 }

@@ -19,6 +19,7 @@
 
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "utils/snapshot.h"
 
 #include "type/roaring64.h"
 
@@ -57,8 +58,11 @@ enum
 /* See statements in statements.c. */
 typedef enum DedupStatement
 {
-	DEDUP_LOOK_ONE,
-	DEDUP_LOOK_MANY,
+	DEDUP_LOOK_ROW,
+	DEDUP_LOOK_ROWS,
+	DEDUP_LOOK_CHUNK,
+	DEDUP_LOOK_CHUNKS,
+	DEDUP_INSERT,
 	DEDUP_PUT_ONE,
 	DEDUP_PUT_MANY,
 	DEDUP_UNDO,
@@ -81,19 +85,11 @@ typedef struct DedupSet
 	SPIPlanPtr	plans[DEDUP_STATEMENTS];
 } DedupSet;
 
-/* What a statement sees. */
-typedef enum DedupView
-{
-	DEDUP_ITS_OWN,				/* a snapshot of its own, as a command has it */
-	DEDUP_LATEST,				/* what is committed, whatever the isolation */
-	DEDUP_CALLERS				/* what the calling statement sees */
-} DedupView;
-
 /* statements.c */
 extern DedupSet *dedup_open(FunctionCallInfo fcinfo, const char *writer,
 							const char *third, Datum *key);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
-						DedupView view);
+						Snapshot snapshot);
 
 /* uuids.c */
 extern DedupId dedup_uuid(const unsigned char *bytes);

@@ -44,23 +44,19 @@ typedef struct SetEntry
 static HTAB *sets = NULL;
 
 /*
- * The statements.  %1 and %2 stand for the tables of claims and of chunks, %3
- * for the type of the chunks' members.  What they take and return is a letter
- * each: k a key, i an id, I ids, c a chunk's number, C several, p a boolean, t a
- * time, m members.
- *
- * A row of claims says whether its id is there, and only without one the chunks
- * do.  Both are looked at with one snapshot, between whose tables no fold moves
- * anything.
+ * The statements.  %1 and %2 stand for the tables of claims and of chunks.  What
+ * they take and return is a letter each: k a key, i an id, I ids, c a chunk's
+ * number, C several, p a boolean, t a time, m members.
  *
  * All but the change of a batch have one plan for all their parameters.  A
  * statement that finds rows finds them by their index: see plan_by_index().  On
- * Citus, only a statement on one table can have one plan for all; and where an
- * INSERT leaves rows out, Citus counts them as returned, which SPI reports as an
- * error, unless the statement is within another.
+ * Citus, only a statement on one table can have one plan for all, so no other is
+ * here; and where an INSERT with RETURNING leaves rows out, Citus counts them as
+ * returned, which SPI reports as an error, unless the statement is within another.
  *
- * A batch goes in in the order of the array, which is sorted: two of them meet
- * in the same order and never deadlock.
+ * A batch goes in in the order of the array, which is sorted, and by one statement,
+ * whether rows are there or not: two of them meet in the same order and never
+ * deadlock.
  */
 typedef struct Statement
 {
@@ -72,31 +68,45 @@ typedef struct Statement
 	int			result;
 } Statement;
 
-#define LOOK(ids, chunks) \
-	"SELECT id, present, NULL::pg_catalog.int8, NULL::%3 FROM %1" \
-	" WHERE key OPERATOR(pg_catalog.=) $1 AND id OPERATOR(pg_catalog.=) " ids \
-	" UNION ALL SELECT NULL, NULL, chunk, members FROM %2" \
-	" WHERE key OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) " chunks
-
+#define ROWS "INSERT INTO %1 AS c (key, id, present, claimed_at)"
+#define ONE " VALUES ($1, $2, $3, $4)"
 #define PUT(rows) \
-	"WITH put AS (INSERT INTO %1 AS c (key, id, present, claimed_at) " rows \
+	"WITH put AS (" ROWS rows \
 	" ON CONFLICT (key, id) DO UPDATE SET present = excluded.present," \
 	" changed = true, claimed_at = excluded.claimed_at" \
 	" WHERE c.present OPERATOR(pg_catalog.<>) excluded.present" \
 	" RETURNING id, changed) SELECT id, changed FROM put"
 
 static const Statement statements[DEDUP_STATEMENTS] = {
-	[DEDUP_LOOK_ONE] = {
-		LOOK("$2", "$3"), "kic", "ipcm", false, true, SPI_OK_SELECT
+	[DEDUP_LOOK_ROW] = {
+		"SELECT id, present FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) $2",
+		"ki", "ip", false, true, SPI_OK_SELECT
 	},
-	[DEDUP_LOOK_MANY] = {
-		LOOK("ANY ($2)", "ANY ($3)"), "kIC", "ipcm", false, true, SPI_OK_SELECT
+	[DEDUP_LOOK_ROWS] = {
+		"SELECT id, present FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
+		"kI", "ip", false, true, SPI_OK_SELECT
+	},
+	[DEDUP_LOOK_CHUNK] = {
+		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) $2",
+		"kc", "cm", false, true, SPI_OK_SELECT
+	},
+	[DEDUP_LOOK_CHUNKS] = {
+		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) ANY ($2)",
+		"kC", "cm", false, true, SPI_OK_SELECT
+	},
+	[DEDUP_INSERT] = {
+		ROWS ONE " ON CONFLICT (key, id) DO NOTHING",
+		"kipt", "", false, false, SPI_OK_INSERT
 	},
 	[DEDUP_PUT_ONE] = {
-		PUT("VALUES ($1, $2, $3, $4)"), "kipt", "ip", false, false, SPI_OK_SELECT
+		PUT(ONE), "kipt", "ip", false, false, SPI_OK_SELECT
 	},
 	[DEDUP_PUT_MANY] = {
-		PUT("SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i"),
+		PUT(" SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i"),
 		"kIpt", "ip", true, false, SPI_OK_SELECT
 	},
 	[DEDUP_UNDO] = {
@@ -170,10 +180,8 @@ statement_text(DedupSet *set, DedupStatement n)
 	{
 		if (*p != '%')
 			appendStringInfoChar(&text, *p);
-		else if (*++p == '3')
-			appendStringInfoString(&text, format_type_be_qualified(set->members));
 		else
-			appendStringInfoString(&text, relation_name(set->tables[*p - '0']));
+			appendStringInfoString(&text, relation_name(set->tables[*++p - '0']));
 	}
 	return text.data;
 }
@@ -217,7 +225,7 @@ get_plan(DedupSet *set, DedupStatement n)
 	for (int i = 0; i < nargs; i++)
 		types[i] = type_of(set, statement->takes[i]);
 	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types,
-							  statement->custom_plan || set->distributed ?
+							  statement->custom_plan ?
 							  CURSOR_OPT_CUSTOM_PLAN : CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
@@ -260,29 +268,21 @@ plan_by_index(SPIPlanPtr plan)
 }
 
 /*
- * Runs a statement.  Returns the number of rows.  A trigger of the user's may have
- * altered a table that it reads, so what it returns is looked at.
+ * Runs a statement, one that reads with a snapshot.  Returns the number of rows.  A
+ * trigger of the user's may have altered a table that it reads, so what it returns
+ * is looked at.
  */
 uint64
-dedup_run(DedupSet *set, DedupStatement n, Datum *values, DedupView view)
+dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot)
 {
 	const Statement *statement = &statements[n];
 	SPIPlanPtr	plan = get_plan(set, n);
-	Snapshot	snapshot = InvalidSnapshot;
 	int			code;
 
-	if (statement->by_index && !set->distributed)
+	if (statement->by_index)
 		plan_by_index(plan);
-	if (view == DEDUP_LATEST && IsolationUsesXactSnapshot())
-	{
-		/* what this transaction has done so far must be in the snapshot */
-		CommandCounterIncrement();
-		snapshot = GetLatestSnapshot();
-	}
-	/* a reading statement has the given snapshot or else the active one */
 	code = SPI_execute_snapshot(plan, values, NULL, snapshot, InvalidSnapshot,
-								snapshot != InvalidSnapshot ||
-								view == DEDUP_CALLERS, true, 0);
+								snapshot != InvalidSnapshot, true, 0);
 	if (code != statement->result)
 		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
 			 SPI_result_code_string(code));
