@@ -124,7 +124,8 @@ BEGIN
 	END IF;
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = $1) THEN
 		RAISE undefined_table USING
-			MESSAGE = format('dedup set with OID %s does not exist', $1::oid);
+			MESSAGE = 'dedup set does not exist',
+			DETAIL = 'It was dropped while this waited for it.';
 	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_exists(regclass) IS
@@ -665,10 +666,10 @@ DECLARE
 BEGIN
 	IF part IS NULL THEN
 		EXECUTE format('SELECT min(key) FROM %s WHERE $1 IS NULL OR key > $1', source) INTO low USING reached;
-		EXECUTE format('SELECT key, id::text FROM %s WHERE key >= $1 ORDER BY key, id OFFSET $2 LIMIT 1', source)
+		EXECUTE format('SELECT key, s.id::text FROM %s WHERE key >= $1 ORDER BY key, s.id OFFSET $2 LIMIT 1', source)
 		INTO next, rest USING low, room;
 	ELSE
-		EXECUTE format('SELECT key, id::text FROM %s WHERE (key, id) >= ($1, $2::%s) ORDER BY key, id OFFSET $3 LIMIT 1',
+		EXECUTE format('SELECT key, s.id::text FROM %s WHERE (key, s.id) >= ($1, $2::%s) ORDER BY key, s.id OFFSET $3 LIMIT 1',
 					   source, id_type)
 		INTO next, rest USING low, part, room;
 	END IF;
@@ -828,6 +829,7 @@ DECLARE
 	low pg_catalog.text;
 	high pg_catalog.text;
 	rest pg_catalog.text;
+	source pg_catalog.text;
 	windows boolean := false;	-- is it past the claims, at what goes with its window?
 	begun boolean := false;
 	reached pg_catalog.text;	-- all keys up to this one are done
@@ -848,9 +850,9 @@ BEGIN
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
 		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(
-			CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
-				ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END, o.names[11], reached, part, room, low);
+		source := CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
+			ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
+		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(source, o.names[11], reached, part, room, low);
 		IF low IS NULL THEN
 			EXIT WHEN windows OR o.remember IS NULL;
 			windows := true;
@@ -875,7 +877,7 @@ BEGIN
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 				RAISE;
 			ELSIF low < high THEN
-				room := greatest(room / 2, 1);
+				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source) INTO room USING low, high;
 			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
 				pass_over := true;
 			ELSE

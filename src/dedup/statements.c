@@ -432,8 +432,8 @@ dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dedup set with OID %u does not exist", relid),
-				 errdetail("It was dropped meanwhile.")));
+				 errmsg("dedup set does not exist"),
+				 errdetail("It was dropped while this waited for it.")));
 	SPI_connect();
 	set = find_set(relid, fcinfo->flinfo->fn_oid);
 	/* another node cannot be asked for its latest snapshot */
