@@ -519,6 +519,13 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
 'begins and forgets generations of a dedup set';
 
+CREATE FUNCTION _roaring64_dedup_share(dedup regclass)
+RETURNS void
+AS 'MODULE_PATHNAME', 'roaring64_dedup_share'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+COMMENT ON FUNCTION _roaring64_dedup_share(regclass) IS
+'locks a dedup set against changes of its window';
+
 -- Remembers ids, as members of chunks, and returns those that are new.  The key's
 -- row of windows is locked before anything else is read, and written if anything is: a
 -- REPEATABLE READ transaction that has missed that gets an error.  Rows that say
@@ -535,8 +542,8 @@ DECLARE
 	known ids%TYPE;
 	any_new boolean;
 BEGIN
+	PERFORM @extschema@._roaring64_dedup_share($1);
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('LOCK TABLE ONLY %s IN ROW SHARE MODE', $1);
 	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
 				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
 	-- the clock may have gone on while the row was waited for

@@ -6,7 +6,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 SELECT roaring64_dedup_create('damaged_seen', chunk_bits => 60) IS NULL AS a,
-	roaring64_dedup_create('damaged_window', keep => 1000, chunk_bits => 60, ascending => true, owned => true) IS NULL AS b,
+	roaring64_dedup_create('damaged_window', keep => 1000, chunk_bits => 60) IS NULL AS b,
 	roaring64_delay_create('damaged_later') IS NULL AS c;
 RESET client_min_messages;
 
@@ -103,7 +103,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	ignored text;
 BEGIN
-	PERFORM roaring64_dedup_load(set_name::regclass, 'k', '{1,2,70000}');
+	PERFORM roaring64_dedup_import(set_name::regclass, 'k', '{1,2,70000}');
 	EXECUTE format('UPDATE %I SET members = $1', set_name || '_chunks') USING bad;
 	EXECUTE format('SELECT (%s)::text', expression) INTO ignored;
 	RETURN ignored;
@@ -141,7 +141,7 @@ INSERT INTO uses
 			'roaring64_dedup_claim_many(%L, ''k'', (SELECT array_agg(i) FROM generate_series(1::bigint, 11000) AS i))',
 			'roaring64_dedup_seen(%L, ''k'', 70000)', 'roaring64_dedup_seen_many(%L, ''k'', ARRAY[1, 5, 70001])',
 			'roaring64_dedup_forget(%L, ''k'', 2)', 'roaring64_dedup_forget_many(%L, ''k'', ARRAY[2, 70000])',
-			'roaring64_dedup_load(%L, ''k'', ''{1,2,3,70000}'')', 'roaring64_dedup_export(%L, ''k'')',
+			'roaring64_dedup_import(%L, ''k'', ''{1,2,3,70000}'')', 'roaring64_dedup_export(%L, ''k'')',
 			'roaring64_dedup_count(%L, ''k'')']) AS f (f),
 		LATERAL (SELECT format(f, s)) AS g (e)
 	UNION ALL

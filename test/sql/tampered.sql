@@ -64,13 +64,13 @@ $$;
 --
 
 SELECT roaring64_dedup_create('forever');
-SELECT roaring64_dedup_load('forever', 'k', '{1}');
+SELECT roaring64_dedup_import('forever', 'k', '{1}');
 SELECT change, answers_after(change, ARRAY[c]) FROM
 	unnest(ARRAY['SELECT', 'ALTER TABLE forever_chunks ALTER members DROP NOT NULL; UPDATE forever_chunks SET members = NULL']) AS change,
 	unnest(ARRAY[$$SELECT roaring64_dedup_claim_many('forever', 'k', '{2}')$$, $$SELECT roaring64_dedup_seen_many('forever', 'k', '{2}')$$,
 		$$SELECT roaring64_dedup_claim('forever', 'k', 2)$$]) WITH ORDINALITY AS c (c, n) ORDER BY 1 DESC, n;
 CREATE FUNCTION other_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 1000 + NEW.id; RETURN NEW; END';
-SELECT answers_after('CREATE TRIGGER t BEFORE INSERT ON forever_claims FOR EACH ROW EXECUTE FUNCTION other_id(); INSERT INTO forever_claims VALUES (''k'', 5)',
+SELECT answers_after('CREATE TRIGGER t BEFORE INSERT ON forever_claims FOR EACH ROW EXECUTE FUNCTION other_id(); INSERT INTO forever_claims (key, id) VALUES (''k'', 5)',
 	ARRAY[$$SELECT roaring64_dedup_claim_many('forever', 'k', '{4,5}')$$]);
 CREATE DOMAIN false_set AS roaring64;
 SET client_min_messages = error;

@@ -9,6 +9,8 @@
 #	- what was acknowledged is there;
 #	- resending everything processes nothing twice.
 #
+# A message that comes again may be taken back: its row goes, and its id is forgotten.
+#
 # Then the same ids must be there on a standby, in a dump that is restored, and
 # in a prepared transaction that outlives a crash.
 #
@@ -47,7 +49,7 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION roaring64;
-	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('owned', owned => true);
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_dedup_create('imported');
 	CREATE TABLE messages (id bigint, client integer);
 	CREATE TABLE rounds (n integer);
 	INSERT INTO rounds VALUES (0);
@@ -56,7 +58,20 @@ $node->safe_psql(
 	LANGUAGE plpgsql AS $$
 	BEGIN
 		IF NOT roaring64_dedup_claim('seen', 'k', message) THEN RETURN false; END IF;
+		-- the same of its UUID, which must have the same answer
+		IF NOT roaring64_dedup_claim('uuids', 'k', md5(message::text)::uuid) THEN RAISE 'the UUID of % is there', message; END IF;
 		INSERT INTO messages VALUES (message, by_client);
+		RETURN true;
+	END $$;
+
+	-- who forgets one that was processed has it alone
+	CREATE FUNCTION take_back(message bigint) RETURNS boolean
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		IF NOT roaring64_dedup_forget('seen', 'k', message) THEN RETURN false; END IF;
+		IF NOT roaring64_dedup_forget('uuids', 'k', md5(message::text)::uuid) THEN RAISE 'the UUID of % is not there', message; END IF;
+		DELETE FROM messages AS m WHERE m.id = message;
+		IF NOT FOUND THEN RAISE 'message % is not there', message; END IF;
 		RETURN true;
 	END $$;
 
@@ -71,8 +86,11 @@ $node->safe_psql(
 				RAISE NOTICE 'acknowledged %', id;
 			END IF;
 			COMMIT;
+			-- of those of ten alone, so that others are there when they were acknowledged
+			IF i % 7 = 0 THEN PERFORM take_back(id - id % 10); COMMIT; END IF;
 			IF by_client = 0 AND i % 50 = 49 THEN
 				CALL roaring64_dedup_fold('seen');
+				CALL roaring64_dedup_fold('uuids');
 			END IF;
 		END LOOP;
 	END $$;
@@ -94,7 +112,8 @@ sub start_client
 my $compare = q{
 	SELECT (SELECT count(*) FROM messages) > 0,
 		(SELECT count(*) - count(DISTINCT id) FROM messages),
-		(SELECT coalesce(roaring64_agg(id), '{}') = roaring64_dedup_export('seen', 'k') FROM messages)};
+		(SELECT coalesce(roaring64_agg(id), '{}') = roaring64_dedup_export('seen', 'k') FROM messages)
+			AND (SELECT array_agg(md5(id::text)::uuid ORDER BY md5(id::text)::uuid) = roaring64_dedup_export_uuids('uuids', 'k') FROM messages)};
 my %acknowledged;
 
 for my $round (1 .. $kills)
@@ -119,7 +138,7 @@ for my $round (1 .. $kills)
 	{
 		my @ids = $client->{err} =~ /acknowledged (\d+)\n/g;
 		pop @ids;
-		$acknowledged{$_} = 1 for @ids;
+		$acknowledged{$_} = 1 for grep { $_ % 10 } @ids;
 	}
 	start_after_kill($node);
 	is($node->safe_psql('postgres', $compare),
@@ -151,7 +170,7 @@ $node->safe_psql(
 	'postgres', q{
 	BEGIN; SELECT process(-1, 0); PREPARE TRANSACTION 'one';
 	BEGIN; SELECT process(-2, 0); PREPARE TRANSACTION 'two';
-	BEGIN; SELECT roaring64_dedup_claim('owned', 'bulk', -3); PREPARE TRANSACTION 'three';
+	BEGIN; SELECT roaring64_dedup_import('imported', 'bulk', '{-3}'); PREPARE TRANSACTION 'three';
 });
 $node->stop('immediate');
 $node->start;
@@ -160,13 +179,13 @@ my ($status, $out, $err) = $node->psql('postgres',
 	q{SET statement_timeout = '500ms'; SELECT process(-1, 0)});
 like($err, qr/statement timeout/, 'a claim waits for one that is prepared');
 ($status, $out, $err) = $node->psql('postgres',
-	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_claim('owned', 'bulk', -4)});
-like($err, qr/statement timeout/, 'and for one of an owned key');
+	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_import('imported', 'bulk', '{-4}')});
+like($err, qr/statement timeout/, 'and an import for another');
 $node->safe_psql('postgres',
 	q{COMMIT PREPARED 'one'; ROLLBACK PREPARED 'two'; COMMIT PREPARED 'three'});
 is( $node->safe_psql(
 		'postgres',
-		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('owned', 'bulk', -3)}),
+		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('imported', 'bulk', -3)}),
 	'f|t|f',
 	'one that was committed is a duplicate, one that was rolled back is new');
 
@@ -182,11 +201,11 @@ for my $place ('claimed', 'folded')
 	$node->safe_psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -5); CHECKPOINT});
 	is( $node->safe_psql(
 			'postgres', q{
-		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5)),
+		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5) OR roaring64_dedup_forget('seen', 'k', -7)),
 			count(*) FILTER (WHERE roaring64_dedup_claim_many('seen', 'k', ARRAY[-5, -1]) <> '{f,f}'),
 			pg_current_xact_id_if_assigned() IS NULL
 		FROM generate_series(1, 1000)}),
-		'0|0|t', "a duplicate that is $place needs no transaction id");
+		'0|0|t', "a duplicate that is $place, and forgetting what is not there, need no transaction id");
 	my $before = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
 	$node->safe_psql('postgres',
 		q{SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});

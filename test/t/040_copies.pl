@@ -114,7 +114,7 @@ for my $column ('s', 'k')
 # copied, the rest comes as changes.  A dedup set goes along, all four tables;
 # at the subscriber the row of options makes place for the one that comes.
 #
-my $dedup = q{SELECT roaring64_dedup_create('seen', keep => 5, ascending => true)};
+my $dedup = q{SELECT roaring64_dedup_create('seen', keep => 5)};
 my $seen = q{
 	SELECT roaring64_dedup_export('seen', 'k'), roaring64_dedup_export('seen', 'l'), roaring64_dedup_stats('seen'),
 		roaring64_dedup_seen_many('seen', 'k', '{1,2,25,31,77}'), keep FROM seen

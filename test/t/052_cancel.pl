@@ -207,7 +207,7 @@ value(q{
 	INSERT INTO found SELECT s - roaring64_min(s) FROM parts LIMIT 1;
 	SELECT gin_clean_pending_list('found_index');
 	SELECT roaring64_dedup_create('sparse', chunk_bits => 48);
-	SELECT roaring64_dedup_load('sparse', 'k', get('wide1'));
+	SELECT roaring64_dedup_import('sparse', 'k', get('wide1'));
 });
 my $pending = value(q{SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'pending'::regclass});
 my %queries = (
@@ -353,7 +353,7 @@ sub cancel_often
 }
 
 value(q{
-	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('owned', owned => true), roaring64_delay_create('later', '256 ms');
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_delay_create('later', '256 ms');
 	CREATE TABLE facts (key int, id bigint, mark boolean NOT NULL, PRIMARY KEY (key, id));
 	INSERT INTO facts SELECT i % 500, i, i % 3 = 0 FROM generate_series(1, 150000) i;
 });
@@ -364,11 +364,14 @@ cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim_many('seen', 'k'
 # a duplicate costs less, and must go on being one
 cancel_often('claim again', "SELECT roaring64_dedup_claim_many('seen', 'k', $ids)", $seen, '60000|0|60000|60000');
 cancel_often('fold', q{CALL roaring64_dedup_fold('seen')}, $seen, '0|60000|60000|60000');
-cancel_often('forget', "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, '0|0|0|0');
-cancel_often('claim of an owned set', "SELECT cardinality(roaring64_dedup_claim_many('owned', 'k', $ids))",
-	q{SELECT roaring64_dedup_count('owned', 'k'), (SELECT count(*) FROM owned_claims)}, '60000|0');
-cancel_often('load',
-	q{SELECT roaring64_dedup_load('sparse', 'l', get('wide2'))},
+cancel_often('forget', "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, '60000|60000|0|0');
+cancel_often('fold of what was forgotten', q{CALL roaring64_dedup_fold('seen')}, $seen, '0|0|0|0');
+cancel_often('claim of UUIDs', q{SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k', (SELECT array_agg(md5(i::text)::uuid) FROM generate_series(1, 60000) i)))},
+	q{SELECT roaring64_dedup_count('uuids', 'k'), (SELECT count(*) FROM uuids_claims)}, '60000|60000');
+cancel_often('fold of UUIDs', q{CALL roaring64_dedup_fold('uuids')},
+	q{SELECT roaring64_dedup_count('uuids', 'k'), (SELECT count(*) FROM uuids_claims)}, '60000|0');
+cancel_often('import',
+	q{SELECT roaring64_dedup_import('sparse', 'l', get('wide2'))},
 	q{SELECT (SELECT count(*) FROM sparse_claims), roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},
 	'0|200000|200000');
 

@@ -217,10 +217,11 @@ sub try_helpers
 	$failed += try_with_more($what, $error, "$name, claim",
 		"SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))", $seen, "$claimed|0|$claimed");
 	$failed += try_with_more($what, $error, "$name, fold", q{CALL roaring64_dedup_fold('seen')}, $seen, "0|$claimed|$claimed");
-	$failed += try_with_more($what, $error, "$name, load", q{SELECT roaring64_dedup_load('seen', 'l', get('wide1'))},
+	$failed += try_with_more($what, $error, "$name, import", q{SELECT roaring64_dedup_import('seen', 'l', get('wide1'))},
 		q{SELECT roaring64_dedup_count('seen', 'l')}, '200000');
 	$failed += try_with_more($what, $error, "$name, export", q{SELECT roaring64_dedup_export('seen', 'l')}, $seen, "0|" . ($claimed + 200000) . "|$claimed");
-	$failed += try_with_more($what, $error, "$name, forget", "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, "0|200000|0");
+	$failed += try_with_more($what, $error, "$name, forget", "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, "$claimed|" . ($claimed + 200000) . "|0");
+	$failed += try_with_more($what, $error, "$name, fold of what was forgotten", q{CALL roaring64_dedup_fold('seen')}, $seen, "0|200000|0");
 	$failed += try_with_more($what, $error, "$name, delayed messages, added", q{
 		SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp((hashint8(i) & 16777215) / 1000.0)))
 		FROM generate_series(1::bigint, 60000) i}, $later, '60000');
@@ -235,6 +236,7 @@ sub try_helpers
 	value(q{
 		DROP INDEX made; DELETE FROM found WHERE s @> 8::bigint AND NOT s @> 7::bigint; VACUUM found;
 		SELECT roaring64_dedup_forget_many('seen', 'l', array_agg(e)) FROM roaring64_elements(get('wide1')) e;
+		CALL roaring64_dedup_fold('seen');
 		VACUUM FULL seen_claims, seen_chunks, later});
 	cmp_ok($failed, '>', 8, "$name: there was too little of it $failed times");
 	return;
@@ -295,7 +297,7 @@ SKIP:
 	my $tight = q{SELECT roaring64_cardinality(roaring64_dedup_export('tight', 'k')), count(*) FROM tight_claims};
 	fill();
 	full('fold', q{CALL roaring64_dedup_fold('tight')}, $tight);
-	full('load', q{SELECT roaring64_dedup_load('tight', 'l', get('wide1'))}, $tight);
+	full('import', q{SELECT roaring64_dedup_import('tight', 'l', get('wide1'))}, $tight);
 	value('DROP TABLE filler');
 	value(q{CALL roaring64_dedup_fold('tight')});
 	is(value($tight), '20000|0', 'full disk, fold: goes on when there is room');

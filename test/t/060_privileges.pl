@@ -62,8 +62,7 @@ is($node->safe_psql('base', q{
 my $set_up = q{
 	SET search_path = app, ext;
 	SELECT roaring64_dedup_create('seen');
-	SELECT roaring64_dedup_create('recent', keep => 1000, ascending => true);
-	SELECT roaring64_dedup_create('own', owned => true);
+	SELECT roaring64_dedup_create('recent', keep => 1000);
 	SELECT roaring64_dedup_create('folded');
 	-- as if a claim of the same id were folded before this one is in
 	CREATE FUNCTION folded() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -72,8 +71,8 @@ my $set_up = q{
 		RETURN NEW;
 	END $$;
 	CREATE TRIGGER folded BEFORE INSERT ON folded_claims FOR EACH ROW EXECUTE FUNCTION folded();
-	SELECT roaring64_dedup_load('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
-	SELECT roaring64_dedup_load('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
+	SELECT roaring64_dedup_import('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
+	SELECT roaring64_dedup_import('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
 	SELECT roaring64_numbers_create('points');
@@ -102,21 +101,20 @@ is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WH
 my @needs = (
 	[ q{SELECT roaring64_dedup_seen('seen', 'k', 9)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_seen_many('seen', 'k', '{1,9}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_seen('recent', 'k', 9)}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_count('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_export('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_stats('seen')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_claim('seen', 'k', 5)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim_many('seen', 'k', '{5,6}')}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks', 'SELECT ON recent_windows' ],
-	[ q{SELECT roaring64_dedup_claim('own', 'k', 5)}, 'SELECT ON own', 'SELECT ON own_claims', 'SELECT, INSERT, UPDATE ON own_chunks', 'SELECT, INSERT, UPDATE ON own_windows' ],
+	[ q{SELECT roaring64_dedup_claim_many('seen', 'k', '{5,6}')}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks' ],
 	[ q{INSERT INTO inbox VALUES ('k', 7)}, 'INSERT ON inbox', 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')}, 'SELECT ON seen', 'SELECT, UPDATE, DELETE ON seen_claims', 'SELECT, UPDATE, DELETE ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_load('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
-	[ q{SELECT roaring64_dedup_load('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_forget('seen', 'k', 1)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_import('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT, UPDATE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
+	[ q{SELECT roaring64_dedup_import('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT, UPDATE ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent' ],
 	[ q{SELECT roaring64_dedup_alter('recent', remember => '1 day')}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows' ],
-	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')}, 'SELECT ON folded', 'SELECT, INSERT, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')}, 'SELECT ON folded', 'SELECT, INSERT, UPDATE, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
 	[ q{SELECT roaring64_delay_count('later'), roaring64_delay_next_due('later')}, 'SELECT ON later' ],
 	[ q{SELECT roaring64_delay_add_many('later', '{1}', '{2}', '{1970-01-01 00:00:01+00}')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
@@ -171,8 +169,8 @@ for my $case (@needs)
 }
 # Fold commits, so it is not in a block here.  Without a privilege it says so,
 # and before it has locked anything.
-my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks');
-for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ])
+my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks', 'SELECT ON SET_windows');
+for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'INSERT, UPDATE ON recent_windows' ])
 {
 	my ($set, @privileges) = @$case;
 	my @single = single(map { s/SET/$set/r } @privileges);
@@ -192,8 +190,8 @@ for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', '
 }
 # One who may only read keeps nobody from claiming.
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; GRANT SELECT ON seen, seen_claims, seen_chunks, seen_windows TO worker});
-for my $call ("SELECT roaring64_dedup_load('seen', 'k', '{}')", "SELECT roaring64_dedup_forget('seen', 'k', 1)",
-	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT _roaring64_dedup_append('seen', 'k', '{1}')",
+for my $call ("SELECT roaring64_dedup_import('seen', 'k', '{}')", "SELECT roaring64_dedup_forget('seen', 'k', 1)",
+	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT _roaring64_dedup_append('seen', 'k', '{1}'::roaring64, '{}'::roaring64)",
 	"CALL roaring64_dedup_fold('seen')", "SELECT roaring64_dedup_claim('seen', 'k', 555)")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
@@ -294,25 +292,30 @@ for my $bait ('SELECT 1 OPERATOR(evil.=) 1', 'SELECT 1 = 1', "SELECT 'a'::text =
 
 # All statements name what they mean themselves.
 my @calls = (
-	q{SELECT ext.roaring64_dedup_create('app.a', keep => 100, ascending => true);
-	  SELECT ext.roaring64_dedup_create('app.b', remember => '1 hour', snowflake => true, ascending => true);
+	q{SELECT ext.roaring64_dedup_create('app.a', keep => 100);
+	  SELECT ext.roaring64_dedup_create('app.b', remember => '1 hour');
 	  SELECT ext.roaring64_dedup_create('app.c');
-	  SELECT ext.roaring64_dedup_create('app.d', owned => true, keep => 100, ascending => true)},
+	  SELECT ext.roaring64_dedup_create('app.d', id_type => 'uuid', keep => 100)},
 	(map { my $set = $_; map { s/SET/$set/gr }
 		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', 1), ext.roaring64_dedup_claim('app.SET', 'k', 1)},
 		q{SELECT ext.roaring64_dedup_claim_many('app.SET', 'k', '{1,2,3}'), ext.roaring64_dedup_claim_many('app.SET', 'k', '{2,3,4}')},
-		q{SELECT ext.roaring64_dedup_load('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
+		q{SELECT ext.roaring64_dedup_import('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
 		q{SELECT ext.roaring64_dedup_seen_many('app.SET', 'k', '{1,99}'), ext.roaring64_dedup_count('app.SET', 'k')},
 		q{SELECT ext.roaring64_dedup_export('app.SET', 'k'); SELECT * FROM ext.roaring64_dedup_stats('app.SET')},
 		q{CALL ext.roaring64_dedup_fold('app.SET')},
 		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1), ext.roaring64_dedup_forget_many('app.SET', 'k', '{1,2,3}')},
-		q{SELECT ext.roaring64_dedup_load('app.SET', 'k', '{1,2,3,100,101}')},
+		q{SELECT ext.roaring64_dedup_import('app.SET', 'k', '{1,2,3,100,101}')},
 		q{BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT ext.roaring64_dedup_claim('app.SET', 'k', 50),
 		  ext.roaring64_dedup_claim_many('app.SET', 'k', '{51,52}'); COMMIT},
 		q{SELECT ext.roaring64_dedup_alter('app.SET', remember => '1 day'); CALL ext.roaring64_dedup_fold('app.SET')},
 		# the clock goes by an eighth of the window at a time
 		(map { q{UPDATE app.SET set clock_read = 'epoch'; CALL ext.roaring64_dedup_fold('app.SET')} } 1 .. 2),
-	} 'a', 'b', 'd'),
+	} 'a', 'b'),
+	q{SELECT ext.roaring64_dedup_claim_many('app.d', 'k', '{00000000-0000-0000-0000-000000000001,10000000-0000-0000-0000-000000000000}'),
+	  ext.roaring64_dedup_import_uuids('app.d', 'k', '{00000000-0000-0000-0000-000000000002,10000000-0000-0000-0000-000000000000}'); CALL ext.roaring64_dedup_fold('app.d')},
+	q{SELECT ext.roaring64_dedup_forget('app.d', 'k', '00000000-0000-0000-0000-000000000001'), ext.roaring64_dedup_hash('a'),
+	  ext.roaring64_dedup_export_uuids('app.d', 'k'), ext.roaring64_dedup_count('app.d', 'k')},
+	q{CALL ext.roaring64_dedup_fold('app.d'); SELECT * FROM ext.roaring64_dedup_stats('app.d')},
 	q{SELECT ext.roaring64_dedup_claim_many('app.c', 'k', '{1,2,3}'); CALL ext.roaring64_dedup_fold('app.c')},
 	q{ALTER TABLE app.c_claims ENABLE ROW LEVEL SECURITY; ALTER TABLE app.c_claims FORCE ROW LEVEL SECURITY;
 	  CREATE POLICY all_rows ON app.c_claims USING (true);

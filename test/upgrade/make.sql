@@ -54,11 +54,15 @@ CREATE VIEW moved AS SELECT id, rb64_shiftright(members, 1) AS right, rb_range(s
 
 -- dedup sets: chunks and claims that are not folded
 SELECT roaring64_dedup_create('forever');
-SELECT roaring64_dedup_create('latest', keep => 1000, ascending => true);
-SELECT roaring64_dedup_create('days', remember => '30 days', snowflake => true);
-SELECT roaring64_dedup_load(s, 'bulk', int8range(1, 5001)::roaring64)
+SELECT roaring64_dedup_create('latest', keep => 1000);
+SELECT roaring64_dedup_create('days', remember => '30 days');
+SELECT roaring64_dedup_create('uuids', id_type => 'uuid');
+SELECT roaring64_dedup_import(s, 'bulk', int8range(1, 5001)::roaring64)
 FROM unnest('{forever,latest,days}'::regclass[]) s;
 SELECT count(roaring64_dedup_claim(s, 'k' || i % 3, i)) FROM unnest('{forever,latest,days}'::regclass[]) s, generate_series(1::bigint, 300) i;
+SELECT count(roaring64_dedup_claim('uuids', 'k', md5(i::text)::uuid)) FROM generate_series(1, 2000) i;
+CALL roaring64_dedup_fold('uuids');
+SELECT roaring64_dedup_forget('uuids', 'k', md5('7')::uuid);
 CALL roaring64_dedup_fold('forever');
 CALL roaring64_dedup_fold('latest');
 CALL roaring64_dedup_fold('days');

@@ -55,7 +55,7 @@ SELECT 'dedup', s, x.* FROM unnest('{forever,latest,days}'::regclass[]) s,
 	roaring64_dedup_stats(s) AS x ORDER BY s::text;
 SELECT 'dedup', * FROM latest_windows ORDER BY key;
 SELECT 'dedup', 'forever', count(*), bool_and(roaring64_dedup_seen('forever', 'k' || i % 3, i)) FROM generate_series(1::bigint, 400) i;
-SELECT 'dedup', 'too old', roaring64_dedup_seen('latest', 'bulk', 1::bigint) IS NULL;
+SELECT 'dedup', 'uuids', roaring64_dedup_count('uuids', 'k'), md5(roaring64_dedup_export_uuids('uuids', 'k')::text), roaring64_dedup_seen('uuids', 'k', md5('7')::uuid);
 SELECT 'delay', roaring64_delay_count('later'), roaring64_delay_next_due('later'),
 	(SELECT md5(string_agg(l::text, ',' ORDER BY bucket, group_id)) FROM later l);
 SELECT 'rollup', md5(string_agg(f::text, ',' ORDER BY who)) FROM finished_sets AS f;

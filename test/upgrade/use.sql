@@ -10,7 +10,7 @@ BEGIN
 	-- what was claimed before is claimed no more, folded or not
 	FOREACH t IN ARRAY '{forever,days}'::text[] LOOP
 		ASSERT (SELECT NOT bool_or(roaring64_dedup_claim(t, 'k' || i % 3, i)) FROM generate_series(1::bigint, 400) i), t;
-		ASSERT roaring64_dedup_load(t, 'bulk', int8range(4990, 5001)::roaring64) = 0, t;
+		ASSERT roaring64_dedup_import(t, 'bulk', int8range(4990, 5001)::roaring64) = '{}', t;
 	END LOOP;
 	ASSERT (SELECT NOT bool_or(coalesce(roaring64_dedup_claim('latest', 'k' || i % 3, i), false)) FROM generate_series(1::bigint, 400) i);
 	FOREACH t IN ARRAY '{forever,latest,days}'::text[] LOOP
@@ -18,6 +18,7 @@ BEGIN
 		ASSERT NOT roaring64_dedup_claim(t, 'k0', base), t;
 		ASSERT roaring64_dedup_claim_many(t, 'k0', ARRAY[base, base + 1]) = '{f,t}', t;
 	END LOOP;
+	ASSERT (SELECT NOT bool_or(roaring64_dedup_claim('uuids', 'k', md5(i::text)::uuid)) FROM generate_series(8, 2000) i);
 	INSERT INTO inbox SELECT 'mail', i FROM generate_series(1, 50) i;
 	ASSERT (SELECT count(*) = 50 + (SELECT n FROM uses) FROM inbox);
 	INSERT INTO inbox VALUES ('mail', base);
