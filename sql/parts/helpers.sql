@@ -80,7 +80,7 @@ BEGIN
 		SELECT k.*, c.oid::regclass, c.relnamespace
 		FROM (VALUES
 			('dedup',
-			 ARRAY['claims text', 'chunks text', 'windows text', 'id_type text', 'clock_read timestamp with time zone'],
+			 ARRAY['claims text', 'chunks text', 'windows text', 'id_type text'],
 			 'SELECT ARRAY[claims, chunks, windows] FROM ONLY %s',
 			 'SELECT count(*), min(claimed_at) FROM %s'),
 			('delay',

@@ -123,12 +123,12 @@ SELECT roaring64_rollup_drop('who_had');
 DROP TABLE facts;
 
 -- what is none of them, or cannot be looked into, does not hide the others
-CREATE TABLE forged (claims text, chunks text, windows text, snowflake boolean);
-INSERT INTO forged VALUES ('nowhere', 'seen_chunks', 'seen_windows', false);
+CREATE TABLE forged (claims text, chunks text, windows text, id_type text);
+INSERT INTO forged VALUES ('nowhere', 'seen_chunks', 'seen_windows', 'bigint');
 CREATE DOMAIN "roaring64" AS bytea;
 CREATE TABLE domains (key text, weight bigint, ids listed.roaring64);
 TABLE list;
-INSERT INTO forged VALUES ('seen_chunks', 'seen_chunks', 'seen_windows', false);
+INSERT INTO forged VALUES ('seen_chunks', 'seen_chunks', 'seen_windows', 'bigint');
 TABLE list;
 DELETE FROM forged WHERE claims = 'nowhere';
 TABLE list;
