@@ -87,7 +87,8 @@ BEGIN
 					   ' s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
 		INTO names, remember, keep, id_type, chunk_bits, clock, cutoff, found;
 	END IF;
-	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}') OR chunk_bits NOT BETWEEN 0 AND 64
+	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}')
+		OR chunk_bits NOT BETWEEN CASE id_type WHEN 'bigint' THEN 0 ELSE 16 END AND 64
 		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock, cutoff) > 0
 		OR id_type = 'bigint' AND coalesce(chunk_bits, 64) > 63 OR id_type <> 'bigint' AND chunk_bits % 4 <> 0 THEN
 		RAISE wrong_object_type USING
@@ -97,7 +98,8 @@ BEGIN
 	names := @extschema@._roaring64_dedup_tables($1, names);
 	distributed := to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL;
 	IF distributed THEN
-		EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)' INTO distributed USING names[1];
+		EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)'
+		INTO distributed USING names[1];
 	END IF;
 	names := names || @extschema@._roaring64_dedup_words(names[2], id_type, chunk_bits);
 	generation := clock;
@@ -445,7 +447,8 @@ CREATE FUNCTION roaring64_dedup_hash(id text)
 RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 BEGIN ATOMIC
-	SELECT pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to($1, 'UTF8')), 1, 16), 'hex')::uuid;
+	SELECT pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to($1, 'UTF8')), 1, 16),
+							 'hex')::uuid;
 END;
 COMMENT ON FUNCTION roaring64_dedup_hash(text) IS
 'as what a dedup set of texts keeps an id: the first 128 bits of its SHA-256';
@@ -506,8 +509,8 @@ DECLARE
 	ids CONSTANT text := '(SELECT coalesce(sum(%4$s_cardinality(members)), 0) FROM %2$s AS c'
 		' WHERE c.key = w.key AND c.generation = w.generation)';
 BEGIN
-	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL THEN greatest($4,'
-				   ' (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
+	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL'
+				   ' THEN greatest($4, (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
 				   ' WHERE key BETWEEN $1 AND $2 AND CASE WHEN generation IS NULL THEN true WHEN partly THEN false'
 				   ' WHEN ' || ids || ' < $3 THEN false ELSE ' || ids || ' >='
 				   ' $3 + (SELECT count(*) FROM %1$s AS c WHERE c.key = w.key AND NOT c.present) END', VARIADIC names)
@@ -548,7 +551,8 @@ BEGIN
 				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
 	-- the clock may have gone on while the row was waited for
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names) INTO ids USING ids, nothing;
+	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names)
+	INTO ids USING ids, nothing;
 	EXECUTE format('SELECT CASE WHEN %4$s_cardinality($1) <= 10000 THEN %12$L ELSE %13$L END', VARIADIC o.names)
 	INTO rows_of USING ids;
 	rows_of := ' WHERE key = $1 AND ' || rows_of;
@@ -583,7 +587,8 @@ BEGIN
 	IF keep IS NOT NULL THEN
 		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
 	END IF;
-	EXECUTE format('UPDATE %3$s SET imports = imports + 1 WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
+	EXECUTE format('UPDATE %3$s SET imports = imports + 1 WHERE key = $1 RETURNING coalesce(generation, $2)',
+				   VARIADIC names)
 	INTO generation USING $2, generation;
 	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
 				   ' SELECT s.key, p.chunk, $4, p.members FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
@@ -612,7 +617,7 @@ BEGIN
 	ELSIF (type = 'bigint') = (pg_typeof(ids) = 'uuid[]'::regtype) THEN
 		RAISE datatype_mismatch USING
 			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, type),
-			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for UUIDs and what texts are kept as.';
+			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for all others.';
 	END IF;
 	RETURN @extschema@._roaring64_dedup_append($1, $2, $3, $4);
 END $$;
@@ -676,8 +681,8 @@ BEGIN
 		EXECUTE format('SELECT key, s.id::text FROM %s WHERE key >= $1 ORDER BY key, s.id OFFSET $2 LIMIT 1', source)
 		INTO next, rest USING low, room;
 	ELSE
-		EXECUTE format('SELECT key, s.id::text FROM %s WHERE (key, s.id) >= ($1, $2::%s) ORDER BY key, s.id OFFSET $3 LIMIT 1',
-					   source, id_type)
+		EXECUTE format('SELECT key, s.id::text FROM %s WHERE (key, s.id) >= ($1, $2::%s) ORDER BY key, s.id'
+					   ' OFFSET $3 LIMIT 1', source, id_type)
 		INTO next, rest USING low, part, room;
 	END IF;
 	rest := CASE WHEN next = low THEN rest END;
@@ -733,14 +738,19 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text, text, boolean) IS
 'moves claims of a dedup set into its chunks';
 
--- The same with generations, of what is not left to others.
-CREATE FUNCTION _roaring64_dedup_step(names text[], keep bigint, clock bigint, generation bigint, low text, high text,
-									  part text, rest text, pass_over boolean)
+-- The same with generations; or, past the claims, what goes with the window.
+CREATE FUNCTION _roaring64_dedup_step(names text[], windows boolean, cutoff bigint, keep bigint, clock bigint,
+									  generation bigint, low text, high text, part text, rest text, pass_over boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	IF windows THEN
+		EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC names)
+		USING low, high, cutoff;
+		RETURN;
+	END IF;
 	IF keep IS NOT NULL AND part IS NULL THEN
 		EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
 					   ' ON CONFLICT (key) DO UPDATE SET imports = w.imports WHERE false', VARIADIC names)
@@ -753,7 +763,7 @@ BEGIN
 	END IF;
 	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_step(text[], bigint, bigint, bigint, text, text, text, text, boolean) IS
+COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint, text, text, text, text, boolean) IS
 'begins generations of a dedup set, and moves claims into them';
 
 -- Begins a transaction of a fold: locks the set against other folds, lets its clock
@@ -857,8 +867,8 @@ BEGIN
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
 		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		source := CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
-			ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
+		source := CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s',
+			o.names[2], o.cutoff) ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
 		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(source, o.names[11], reached, part, room, low);
 		IF low IS NULL THEN
 			EXIT WHEN windows OR o.remember IS NULL;
@@ -867,15 +877,9 @@ BEGIN
 			CONTINUE;
 		END IF;
 		BEGIN
-			IF windows THEN
-				EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC o.names)
-				USING low, high, o.cutoff;
-				rest := NULL;
-			ELSE
-				PERFORM @extschema@._roaring64_dedup_step(o.names, o.keep, o.clock, o.generation, low, high, part,
-					rest, pass_over);
-			END IF;
-			part := rest;
+			PERFORM @extschema@._roaring64_dedup_step(o.names, windows, o.cutoff, o.keep, o.clock, o.generation, low, high,
+				part, rest, pass_over);
+			part := CASE WHEN windows THEN NULL ELSE rest END;
 			reached := CASE WHEN part IS NULL THEN high ELSE reached END;
 			pass_over := pass_over AND part IS NOT NULL;
 			room := least(room * 2, most);
@@ -884,7 +888,8 @@ BEGIN
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 				RAISE;
 			ELSIF low < high THEN
-				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source) INTO room USING low, high;
+				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source)
+				INTO room USING low, high;
 			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
 				pass_over := true;
 			ELSE
@@ -935,7 +940,7 @@ BEGIN
 	ELSIF (o.id_type = 'bigint') = (pg_typeof(nothing) = 'uuid[]'::regtype) THEN
 		RAISE datatype_mismatch USING
 			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
-			HINT = 'roaring64_dedup_export is for bigints, roaring64_dedup_export_uuids for UUIDs and what texts are kept as.';
+			HINT = 'roaring64_dedup_export is for bigints, roaring64_dedup_export_uuids for all others.';
 	END IF;
 	EXECUTE format('SELECT coalesce(%6$s, $3) FROM ('
 				   || @extschema@._roaring64_dedup_remembered(
