@@ -88,7 +88,7 @@ BEGIN
 		INTO names, remember, keep, id_type, chunk_bits, clock, cutoff, found;
 	END IF;
 	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}')
-		OR chunk_bits NOT BETWEEN CASE id_type WHEN 'bigint' THEN 0 ELSE 16 END AND 64
+		OR chunk_bits NOT BETWEEN (CASE id_type WHEN 'bigint' THEN 0 ELSE 16 END) AND 64
 		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock, cutoff) > 0
 		OR id_type = 'bigint' AND coalesce(chunk_bits, 64) > 63 OR id_type <> 'bigint' AND chunk_bits % 4 <> 0 THEN
 		RAISE wrong_object_type USING
