@@ -23,8 +23,8 @@
 # killed in the middle.  They work as an ordinary role with row security.  Last, a
 # PREPARE TRANSACTION is held by a standby that does not answer.
 #
-# $ROARING64_TEST_STRESS says for how many seconds; 25 if not given.  It has been run
-# with each of these faults, and failed each time:
+# It goes on until there were 1000 transactions (test/perl/Effort.pm) and each product
+# was tried.  It has been run with each of these faults, and failed each time:
 #
 #	- no second look: what a change finds in the chunks after its insertion is not
 #	  looked at (change() in claims.c).  Claims of an id follow each other;
@@ -50,11 +50,12 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Crash;
+use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seconds = $ENV{ROARING64_TEST_STRESS} || 25;
+my $wanted = effort(1000);
 my $clients = 6;
 
 my $node = PostgreSQL::Test::Cluster->new('stress');
@@ -366,14 +367,22 @@ my @others = (
 	"SELECT roaring64_dedup_alter('recent', remember => '1 day')", "SELECT roaring64_dedup_alter('recent')",
 	(map { "BEGIN; SELECT change_shared(9, '$_'); PREPARE TRANSACTION 't_$_'" } @sets),
 	('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE \'CALL%\' ORDER BY random() LIMIT 1') x 3);
-my $rounds = $seconds > 200 ? int($seconds / 60) : 3;
-my $started = time;
+
+# What has been done so far, of which there may be too little yet.
+my @kinds = ('claim', 'forget', 'seen', 'claim mine', 'forget mine', 'import', 'window', 'look');
+sub transactions { return query(q{SELECT count(*) FROM done WHERE how = 'done'}); }
+sub all_tried
+{
+	return query('SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a') == 18 * @sets
+	  && query(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' AND what <> 'nothing' GROUP BY what HAVING count(*) > 3) AS d}) == @kinds;
+}
+
+my $rounds = 1 + effort(1);
 for my $round (1 .. $rounds)
 {
-	my $stop = $started + $seconds * $round / $rounds;
 	my %session;
 
-	while (time < $stop)
+	while (transactions() < $wanted * $round / $rounds || $round == $rounds && !all_tried())
 	{
 		for my $client (0 .. $clients - 1, 'fold 1', 'fold 2', 'other')
 		{
@@ -471,7 +480,7 @@ for my $turn ('before', 'after')
 	is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");
 }
 is(query(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er), '', 'nothing is left to fold');
-for my $what ('claim', 'forget', 'seen', 'claim mine', 'forget mine', 'import', 'window', 'look')
+for my $what (@kinds)
 {
 	cmp_ok(query("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3, "there were transactions with $what");
 }
