@@ -384,7 +384,21 @@ look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
 		look_into(set, batch, lo, hi, members);
 }
 
-/* Looks at the rows of all ids. */
+/* Reports that what the transaction's snapshot shows has changed since. */
+static void
+fail_to_serialize(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access due to concurrent update"),
+			 errdetail("The id was claimed or forgotten, or that was folded, after the transaction began."),
+			 errhint("Retry the transaction.")));
+}
+
+/*
+ * Looks at the rows of all ids.  A snapshot may show two of one: the one that was
+ * there when it was taken and is folded, and the one that was written since.
+ */
 static void
 look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
@@ -400,6 +414,8 @@ look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot)
 	{
 		State	   *state = row_state(set, batch, rows, i);
 
+		if (state->row)
+			fail_to_serialize();
 		state->row = true;
 		state->present = DatumGetBool(row_column(rows, i, 2));
 	}
@@ -546,6 +562,9 @@ put(DedupSet *set, Batch *batch, bool present)
 
 		state->answer = true;
 		state->inserted = !DatumGetBool(row_column(rows, i, 2));
+		/* the row that was seen is gone: the snapshot would show both */
+		if (state->inserted && state->row && IsolationUsesXactSnapshot())
+			fail_to_serialize();
 		inserted |= state->inserted;
 	}
 	SPI_freetuptable(rows);
@@ -575,11 +594,7 @@ undo(DedupSet *set, Batch *batch, bool present)
 	if (n == 0)
 		return;
 	if (IsolationUsesXactSnapshot())
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access due to concurrent update"),
-				 errdetail("The id was claimed or forgotten, or that was folded, after the transaction began."),
-				 errhint("Retry the transaction.")));
+		fail_to_serialize();
 	values[1] = ids_array(set, ids, n);
 	dedup_run(set, DEDUP_UNDO, values, InvalidSnapshot);
 }

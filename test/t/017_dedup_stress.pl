@@ -186,7 +186,7 @@ query((q{
 
 	CREATE FUNCTION change_latest(me integer) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
-		last bigint := coalesce((SELECT max(i) FROM latest WHERE client = me), 0);
+		last bigint := nextval('calls') * 100;
 		count integer := 1 + (random() * 12)::int;
 		ids bigint[] := ARRAY(SELECT hashint8extended(last + i, me) FROM generate_series(1, count) AS i);
 	BEGIN
@@ -201,7 +201,9 @@ query((q{
 			END IF;
 			DELETE FROM latest WHERE client = me AND id = ANY (ids);
 		END IF;
+		-- what has once been out of the window is not asked for any more, whatever is forgotten later
 		ids := ARRAY(SELECT id FROM latest WHERE client = me ORDER BY i DESC LIMIT 40);
+		DELETE FROM latest WHERE client = me AND id <> ALL (ids);
 		IF EXISTS (SELECT FROM unnest(roaring64_dedup_seen_many('recent', 'c' || me, ids)) AS s WHERE NOT s) THEN
 			PERFORM note('forgotten early', me || ': ' || last);
 		END IF;
