@@ -44,7 +44,7 @@
 /* What is known of an id. */
 typedef struct State
 {
-	bool		row;			/* it has a row of claims, as far as was looked */
+	bool		row;			/* it has a row of claims, if looked at */
 	bool		present;		/* what the row says */
 	bool		held;			/* a chunk holds it */
 	bool		inserted;		/* this call has written its row */

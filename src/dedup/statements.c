@@ -378,7 +378,7 @@ find_set(Oid relid, Oid function)
 	set->schema = MemoryContextStrdup(context,
 									  quote_identifier(get_namespace_name(schema)));
 	set->members = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-								CStringGetDatum("roaring64"),
+								   CStringGetDatum("roaring64"),
 								   ObjectIdGetDatum(schema));
 	read_options(set);
 	MemoryContextSetParent(context, CacheMemoryContext);

@@ -141,7 +141,7 @@ dedup_uuids_contain(const DedupId *ids, int n, DedupId id)
  * alone those that are asked for.
  */
 static Datum
-merge(FunctionCallInfo fcinfo, bool first, bool both, bool second)
+merge_uuids(FunctionCallInfo fcinfo, bool first, bool both, bool second)
 {
 	int			na;
 	int			nb;
@@ -174,7 +174,7 @@ PG_FUNCTION_INFO_V1(roaring64_uuids_or);
 Datum
 roaring64_uuids_or(PG_FUNCTION_ARGS)
 {
-	return merge(fcinfo, true, true, true);
+	return merge_uuids(fcinfo, true, true, true);
 }
 
 /* roaring64_uuids_and(uuid[], uuid[]) returns uuid[]: the ids of both. */
@@ -182,7 +182,7 @@ PG_FUNCTION_INFO_V1(roaring64_uuids_and);
 Datum
 roaring64_uuids_and(PG_FUNCTION_ARGS)
 {
-	return merge(fcinfo, false, true, false);
+	return merge_uuids(fcinfo, false, true, false);
 }
 
 /*
@@ -193,7 +193,7 @@ PG_FUNCTION_INFO_V1(roaring64_uuids_andnot);
 Datum
 roaring64_uuids_andnot(PG_FUNCTION_ARGS)
 {
-	return merge(fcinfo, true, false, false);
+	return merge_uuids(fcinfo, true, false, false);
 }
 
 /*
