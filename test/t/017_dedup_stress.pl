@@ -31,14 +31,7 @@
 #	- the second look has the transaction's snapshot (DEDUP_LATEST is taken for
 #	  DEDUP_ITS_OWN in dedup_run());
 #	- fold takes rows that say that an id was forgotten, and leaves it in the chunk
-#	  (_roaring64_dedup_cut does nothing).  What is exported is not what history says;
-#	- no primary key: NAME_claims is made without one, and rows are put with ON
-#	  CONFLICT DO NOTHING that names no columns;
-#	- a window by count counts what was folded and not what is there
-#	  (_roaring64_dedup_turn).  Ids of the session's own key are forgotten early;
-#	- the second look is left out if xmax and the number of running transactions
-#	  are the same (is_unchanged()).  The change beside the held PREPARE TRANSACTION
-#	  is done twice.
+#	  (_roaring64_dedup_cut does nothing).  What is exported is not what history says.
 
 use strict;
 use warnings FATAL => 'all';
