@@ -209,7 +209,8 @@ CREATE FUNCTION rb_iterate(bitmap roaringbitmap)
 RETURNS SETOF integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	-- not by UNION ALL, which may be executed in parallel, in any order
-	SELECT e::integer FROM (VALUES (int8range(0, NULL)), (int8range(NULL, 0))) AS r (part), roaring64_elements_range($1, part) AS e;
+	SELECT e::integer FROM (VALUES (int8range(0, NULL)), (int8range(NULL, 0))) AS r (part),
+		roaring64_elements_range($1, part) AS e;
 END;
 
 CREATE FUNCTION rb_range(bitmap roaringbitmap, range_start bigint, range_end bigint)

@@ -48,7 +48,8 @@ BEGIN
 			DETAIL = 'Only tables and materialized views can be sampled.';
 	ELSIF c.attnum IS NULL OR c.key IS NULL AND key_column IS NOT NULL THEN
 		RAISE undefined_column USING
-			MESSAGE = format('column "%s" of "%s" does not exist', CASE WHEN c.attnum IS NULL THEN column_name ELSE key_column END, source);
+			MESSAGE = format('column "%s" of "%s" does not exist',
+							 CASE WHEN c.attnum IS NULL THEN column_name ELSE key_column END, source);
 	ELSIF NOT is_set AND c.type NOT IN ('smallint', 'integer', 'bigint') THEN
 		RAISE datatype_mismatch USING
 			MESSAGE = format('column "%s" is of type %s', column_name, c.type),
@@ -61,7 +62,9 @@ BEGIN
 	END IF;
 	SELECT format_type(atttypid, atttypmod) INTO key_type FROM pg_attribute WHERE attrelid = source AND attnum = c.key;
 	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO others
-	FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attnum <> c.attnum AND attnum IS DISTINCT FROM c.key;
+	FROM pg_attribute
+	WHERE attrelid = source AND attnum > 0 AND NOT attisdropped
+		AND attnum <> c.attnum AND attnum IS DISTINCT FROM c.key;
 
 	WITH RECURSIVE tables (oid) AS (
 		SELECT source::oid UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = tables.oid)
@@ -70,7 +73,8 @@ BEGIN
 	INTO bytes, pages, percent FROM tables;
 	-- where a few pages have all the bytes, none of them may be in the sample
 	FOR try IN 1 .. 2 LOOP
-		sample := format('(SELECT tableoid, ctid, %1$I AS value, %2$s AS key FROM %3$s%4$s WHERE (%1$I, %5$s) IS NOT NULL%6$s) AS sample',
+		sample := format('(SELECT tableoid, ctid, %1$I AS value, %2$s AS key FROM %3$s%4$s
+							WHERE (%1$I, %5$s) IS NOT NULL%6$s) AS sample',
 						 column_name, coalesce(quote_ident(key_column), 'NULL'), source,
 						 CASE try WHEN 1 THEN format(' TABLESAMPLE SYSTEM (%s) REPEATABLE (1)', percent) END,
 						 coalesce(quote_ident(key_column), '1'), CASE try WHEN 2 THEN ' LIMIT 100' END);
@@ -85,7 +89,8 @@ BEGIN
 
 	IF is_set THEN
 		query := format('SELECT value::@extschema@.roaring64 AS s, stored, 1 AS n, 1::float8 AS weight FROM (
-				SELECT value, pg_column_size(value) AS stored, sum(pg_column_size(value)) OVER (ORDER BY hashtid(ctid), ctid, tableoid) AS upto
+				SELECT value, pg_column_size(value) AS stored,
+					sum(pg_column_size(value)) OVER (ORDER BY hashtid(ctid), ctid, tableoid) AS upto
 				FROM %s) AS s WHERE upto - stored < 16777216 LIMIT 10000', sample);
 	ELSIF percent = 100 THEN
 		query := format('SELECT @extschema@.roaring64_agg(value) AS s, 0 AS stored, count(*) AS n, 1::float8 AS weight FROM %s
@@ -94,9 +99,11 @@ BEGIN
 		SELECT format('SELECT i.s, 0 AS stored, i.n, 1::float8 / i.n AS weight
 				FROM (SELECT %1$s AS first FROM %2$s ORDER BY hashtid(ctid), ctid LIMIT 50) AS p,
 					LATERAL (SELECT @extschema@.roaring64_agg(id) AS s, count(*) AS n FROM (
-						SELECT t.%3$I AS id FROM %4$s AS t WHERE t.%5$I OPERATOR(%6$I.%7$s) p.first AND t.%3$I IS NOT NULL%8$s LIMIT 10000) AS t) AS i',
-			CASE WHEN key_column IS NULL THEN 'value' ELSE 'key' END, sample, column_name, source, coalesce(key_column, column_name),
-			s.nspname, o.oprname, CASE WHEN c.attnum IN (i.indkey[0], i.indkey[1]) THEN ' ORDER BY id' END)
+						SELECT t.%3$I AS id FROM %4$s AS t
+						WHERE t.%5$I OPERATOR(%6$I.%7$s) p.first AND t.%3$I IS NOT NULL%8$s LIMIT 10000) AS t) AS i',
+			CASE WHEN key_column IS NULL THEN 'value' ELSE 'key' END, sample, column_name, source,
+			coalesce(key_column, column_name), s.nspname, o.oprname,
+			CASE WHEN c.attnum IN (i.indkey[0], i.indkey[1]) THEN ' ORDER BY id' END)
 		INTO query
 		FROM pg_index AS i
 			JOIN pg_opclass AS p ON p.oid = i.indclass[0]
@@ -110,7 +117,8 @@ BEGIN
 		IF query IS NULL THEN
 			RAISE object_not_in_prerequisite_state USING
 				MESSAGE = format('"%s" is too large to be read without an index', source),
-				HINT = format('Create a btree index that begins with column "%s", or copy a part of the table.', coalesce(key_column, column_name));
+				HINT = format('Create a btree index that begins with column "%s", or copy a part of the table.',
+							  coalesce(key_column, column_name));
 		END IF;
 	END IF;
 END $$;
@@ -139,7 +147,8 @@ BEGIN
 			SELECT n, weight, stored, ids, @extschema@.roaring64_slice(s, greatest(ids - 1048576, 0) / 2, 1048576) AS part
 			FROM drawn, @extschema@.roaring64_cardinality(s) AS ids),
 		sizes AS MATERIALIZED (
-			SELECT *, weight * greatest(ids, 1) / greatest(cardinality, 1) AS times, bytes + CASE WHEN bytes < 126 THEN 1 ELSE 4 END AS raw,
+			SELECT *, weight * greatest(ids, 1) / greatest(cardinality, 1) AS times,
+				bytes + CASE WHEN bytes < 126 THEN 1 ELSE 4 END AS raw,
 				array_containers + bitset_containers + run_containers AS containers, row_number() OVER () AS seed,
 				sum(least(cardinality, 65536)) OVER (ROWS UNBOUNDED PRECEDING) AS upto
 			FROM parts, @extschema@.roaring64_stats(part)),
@@ -148,8 +157,11 @@ BEGIN
 			SELECT sum(weight * n) AS n, sum(weight) AS sets, sum(weight * ids) AS ids, sum(weight * stored) AS stored,
 				sum(times * containers) AS containers, sum(times * raw) AS external,
 				sum(times * CASE WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'pglz') ELSE raw END) AS pglz,
-				sum(times * CASE WHEN NOT $1 THEN NULL WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'lz4') ELSE raw END) AS lz4,
-				round(log(2, greatest(4096 * sum(@extschema@.roaring64_max(part)::numeric - @extschema@.roaring64_min(part) + 1) / sum(raw), 1)))::int AS bits
+				sum(times * CASE WHEN NOT $1 THEN NULL
+								 WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'lz4')
+								 ELSE raw END) AS lz4,
+				round(log(2, greatest(4096 * sum(
+					@extschema@.roaring64_max(part)::numeric - @extschema@.roaring64_min(part) + 1) / sum(raw), 1)))::int AS bits
 			FROM sizes),
 		-- about 300,000 ids in all
 		small AS MATERIALIZED (
@@ -158,7 +170,8 @@ BEGIN
 			FROM sizes WHERE cardinality > 0 AND upto - least(cardinality, 65536) < 262144),
 		folded AS MATERIALIZED (
 			SELECT times / @extschema@.roaring64_cardinality(ids) AS times, ids,
-				(SELECT @extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id)) FROM @extschema@.roaring64_elements(ids) AS id) AS folded
+				(SELECT @extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id))
+				 FROM @extschema@.roaring64_elements(ids) AS id) AS folded
 			FROM small WHERE scattered),
 		elements AS (
 			SELECT count(*) AS n FROM small, @extschema@.roaring64_elements(@extschema@.roaring64_sample(ids, 1000, seed)) AS id
@@ -166,37 +179,51 @@ BEGIN
 		containers AS (
 			SELECT count(*) AS n FROM small, @extschema@.roaring64_split(ids, 16) WHERE $2 GROUP BY chunk)
 		SELECT sums.*,
-			(SELECT sum(times * (@extschema@.roaring64_stats(f.folded)).bytes) / sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM folded AS f) AS folded,
-			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(members, $3) ELSE s.bytes + 4 END))
+			(SELECT sum(times * (@extschema@.roaring64_stats(f.folded)).bytes)
+				/ sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM folded AS f) AS folded,
+			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(members, $3)
+										   ELSE s.bytes + 4 END))
 			 FROM sizes, @extschema@.roaring64_split(part, bits), @extschema@.roaring64_stats(members) AS s
 			 WHERE external > 100000 * sets) AS chunks,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM elements AS e) AS elements,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM containers AS e) AS found
 		FROM sums
-		$sql$, c.query) INTO m USING (SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'),
+		$sql$, c.query) INTO m
+	USING (SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'),
 		c.is_set, current_setting('default_toast_compression');
 	scale := c.rows / m.n;
 	long := m.external > 2000 * m.sets OR m.external > m.pglz;
-	best := CASE WHEN m.external <= 1.25 * least(m.pglz, m.lz4) THEN 'EXTERNAL' WHEN m.lz4 <= 1.25 * m.pglz THEN 'lz4' ELSE 'pglz' END;
-	target := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets') FROM pg_class WHERE oid = source);
+	best := CASE WHEN m.external <= 1.25 * least(m.pglz, m.lz4) THEN 'EXTERNAL'
+				 WHEN m.lz4 <= 1.25 * m.pglz THEN 'lz4'
+				 ELSE 'pglz' END;
+	target := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets')
+			   FROM pg_class WHERE oid = source);
 	ids := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
 	RETURN QUERY
 	WITH ways (way, size, advice, statement) AS (
-		SELECT CASE WHEN c.is_set THEN 'as it is' ELSE 'rows as they are' END, CASE WHEN c.is_set THEN scale * m.stored ELSE c.bytes END,
+		SELECT CASE WHEN c.is_set THEN 'as it is' ELSE 'rows as they are' END,
+			CASE WHEN c.is_set THEN scale * m.stored ELSE c.bytes END,
 			CASE WHEN c.is_set AND NOT long THEN 'yes: sets of up to 2 kB are not compressed' END, NULL
 		UNION ALL
-		SELECT CASE WHEN c.is_set THEN '' ELSE 'sets, ' END || way, scale * (value + CASE WHEN c.is_set THEN 0 ELSE 60 * m.sets END),
+		SELECT CASE WHEN c.is_set THEN '' ELSE 'sets, ' END || way,
+			scale * (value + CASE WHEN c.is_set THEN 0 ELSE 60 * m.sets END),
 			CASE WHEN way ~ 'folded' THEN 'if no query is about ranges, pages or the latest ids'
 				 WHEN way <> best OR c.is_set AND NOT long THEN 'no'
 				 WHEN value > 10 * m.ids + 30 * m.sets THEN 'no: in a bigint[] an id takes 8 bytes'
 				 WHEN NOT c.is_set AND c.others IS NOT NULL THEN 'yes, if nobody needs ' || c.others
 				 ELSE 'yes: ' || why END,
 			CASE WHEN c.is_set THEN format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE ', source, column_name) || how
-					|| CASE WHEN way ~ 'folded' THEN
-						format('; UPDATE %1$s SET %2$I = (SELECT coalesce(@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id)), ''{}'') FROM @extschema@.roaring64_elements(%2$I) AS id)',
-							   source, column_name) ELSE '' END
-				 ELSE format('CREATE TABLE %1$s (%2$s%3$I @extschema@.roaring64 NOT NULL); ALTER TABLE %1$s ALTER COLUMN %3$I SET STORAGE %4$s; INSERT INTO %1$s SELECT %5$s@extschema@.roaring64_agg(%6$s) %7$s%8$s',
-					target, quote_ident(key_column) || ' ' || c.key_type || ' PRIMARY KEY, ', column_name, how, quote_ident(key_column) || ', ',
+					|| CASE WHEN way ~ 'folded' THEN format(
+						'; UPDATE %1$s SET %2$I = (SELECT coalesce('
+						'@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id)), ''{}'') '
+						'FROM @extschema@.roaring64_elements(%2$I) AS id)',
+						source, column_name) ELSE '' END
+				 ELSE format(
+					'CREATE TABLE %1$s (%2$s%3$I @extschema@.roaring64 NOT NULL); '
+					'ALTER TABLE %1$s ALTER COLUMN %3$I SET STORAGE %4$s; '
+					'INSERT INTO %1$s SELECT %5$s@extschema@.roaring64_agg(%6$s) %7$s%8$s',
+					target, quote_ident(key_column) || ' ' || c.key_type || ' PRIMARY KEY, ', column_name, how,
+					quote_ident(key_column) || ', ',
 					format(CASE WHEN way ~ 'folded' THEN '@extschema@.roaring64_snowflake_fold(%I)' ELSE '%I' END, column_name),
 					ids, ' GROUP BY ' || quote_ident(key_column)) END
 		FROM (VALUES
@@ -207,21 +234,31 @@ BEGIN
 		WHERE value IS NOT NULL AND (way !~ 'folded' OR value < 0.75 * least(m.external, m.lz4, m.pglz))
 		UNION ALL
 		SELECT format('chunks of 2^%s ids', m.bits), scale * m.chunks,
-			format('if single ids come often: an update writes some 4 kB instead of %s', pg_size_pretty((m.external / m.sets)::bigint)),
-			CASE WHEN c.is_set THEN format('CREATE TABLE %s AS SELECT %schunk, members FROM %s, @extschema@.roaring64_split(%I, %s)',
-										   target, c.others || ', ', source, column_name, m.bits)
-				 ELSE format('CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, @extschema@.roaring64_agg(%3$I) AS members %5$s GROUP BY %2$s chunk',
-							 target, quote_ident(key_column) || ', ', column_name, m.bits, ids) END
+			format('if single ids come often: an update writes some 4 kB instead of %s',
+				   pg_size_pretty((m.external / m.sets)::bigint)),
+			CASE WHEN c.is_set THEN format(
+					'CREATE TABLE %s AS SELECT %schunk, members FROM %s, @extschema@.roaring64_split(%I, %s)',
+					target, c.others || ', ', source, column_name, m.bits)
+				 ELSE format(
+					'CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, '
+					'@extschema@.roaring64_agg(%3$I) AS members %5$s GROUP BY %2$s chunk',
+					target, quote_ident(key_column) || ', ', column_name, m.bits, ids) END
 		WHERE m.chunks IS NOT NULL
 		UNION ALL
 		-- an entry is 28 bytes in pages that are half full; a list of many rows has pages of its own
-		SELECT 'GIN by ' || entry, greatest(16384, d * CASE WHEN list < 2600 THEN 2 * (28 + list) ELSE 60 + 8192 * ceil(list / 8000) END),
-			CASE WHEN entry = 'container' AND (m.containers > 0.25 * m.ids OR n / d > 0.1 * scale * m.sets) THEN format('no: an entry stands for %s rows of %s', round(n / d), round(scale * m.sets))
-				 WHEN entry = 'element' AND m.ids > 1000 * m.sets THEN format('no: %s entries a row', round(m.ids / m.sets))
+		SELECT 'GIN by ' || entry,
+			greatest(16384, d * CASE WHEN list < 2600 THEN 2 * (28 + list) ELSE 60 + 8192 * ceil(list / 8000) END),
+			CASE WHEN entry = 'container' AND (m.containers > 0.25 * m.ids OR n / d > 0.1 * scale * m.sets) THEN
+					format('no: an entry stands for %s rows of %s', round(n / d), round(scale * m.sets))
+				 WHEN entry = 'element' AND m.ids > 1000 * m.sets THEN
+					format('no: %s entries a row', round(m.ids / m.sets))
 				 ELSE 'if you look for the sets that have an id' END,
 			format('CREATE INDEX ON %s USING gin (%I @extschema@.gin_roaring64_ops (key = %s))', source, column_name, entry)
-		FROM (VALUES ('element', scale * m.ids, m.elements), ('container', scale * m.containers, m.found)) AS v (entry, n, seen),
-			LATERAL (SELECT greatest(seen[1] * seen[2] / (seen[1] - seen[3] + seen[3] * seen[1] / n), n / (scale * m.sets)) AS d) AS distinct_entries,
+		FROM (VALUES
+				('element', scale * m.ids, m.elements),
+				('container', scale * m.containers, m.found)) AS v (entry, n, seen),
+			LATERAL (SELECT greatest(seen[1] * seen[2] / (seen[1] - seen[3] + seen[3] * seen[1] / n),
+									 n / (scale * m.sets)) AS d) AS distinct_entries,
 			LATERAL (SELECT 1.8 * (n / d - 1) AS list) AS rows_of_an_entry
 		WHERE c.is_set AND seen[1] > 0)
 	SELECT way, size::bigint, round((size / nullif(scale * m.ids, 0))::numeric, 4),

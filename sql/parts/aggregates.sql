@@ -200,7 +200,8 @@ CREATE AGGREGATE roaring64_and_or_agg(roaring64, boolean) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE roaring64_and_or_agg(roaring64, boolean) IS
-'starting with the empty set, the intersection with each set whose flag is true and the union with each whose flag is false';
+'starting with the empty set, the intersection with each set whose flag is true '
+'and the union with each whose flag is false';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = _roaring64_agg_transfn,

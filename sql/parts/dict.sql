@@ -36,7 +36,8 @@ BEGIN
 			key %s %s PRIMARY KEY,
 			code bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
 			CONSTRAINT codes_from_1 CHECK (code > 0))
-		$sql$, dict, format_type(key_type, -1), CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
+		$sql$, dict, format_type(key_type, -1),
+		CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
 	RETURN dict;
 END $$;
 COMMENT ON FUNCTION roaring64_dict_create(text, regtype, text) IS
@@ -84,7 +85,8 @@ DECLARE
 	codes bigint[];
 BEGIN
 	-- a cast that loses something, or depends on settings, would give two keys one code
-	SELECT CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END, CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
+	SELECT CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END,
+		CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
 	INTO given, wanted FROM pg_type AS a, pg_type AS g, pg_type AS w
 	WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype;
 	IF given <> wanted
@@ -167,7 +169,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM @extschema@._roaring64_dict_keys(dict);
-	RETURN QUERY EXECUTE format('SELECT code, key::text FROM %s WHERE code OPERATOR(@extschema@.<@) $1 ORDER BY code', dict)
+	RETURN QUERY EXECUTE format(
+		'SELECT code, key::text FROM %s WHERE code OPERATOR(@extschema@.<@) $1 ORDER BY code', dict)
 	USING codes;
 END $$;
 COMMENT ON FUNCTION roaring64_dict_decode(regclass, roaring64) IS

@@ -17,7 +17,9 @@ CREATE FUNCTION _roaring64_gin_extract_query(roaring64, internal, smallint,
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_gin_extract_query'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION _roaring64_gin_extract_query(roaring64, internal, smallint, internal, internal, internal, internal) IS
+COMMENT ON FUNCTION _roaring64_gin_extract_query(roaring64, internal, smallint,
+												internal, internal, internal,
+												internal) IS
 'GIN support: the keys to search for';
 
 CREATE FUNCTION _roaring64_gin_compare_partial(bigint, bigint, smallint,
@@ -41,7 +43,9 @@ CREATE FUNCTION _roaring64_gin_triconsistent(internal, smallint, roaring64,
 RETURNS "char"
 AS 'MODULE_PATHNAME', 'roaring64_gin_triconsistent'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION _roaring64_gin_triconsistent(internal, smallint, roaring64, integer, internal, internal, internal) IS
+COMMENT ON FUNCTION _roaring64_gin_triconsistent(internal, smallint, roaring64,
+												integer, internal, internal,
+												internal) IS
 'GIN support: whether a row matches if some keys are unknown';
 
 CREATE OPERATOR CLASS gin_roaring64_ops

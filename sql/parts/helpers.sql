@@ -42,12 +42,14 @@ RETURNS boolean
 LANGUAGE sql STABLE PARALLEL RESTRICTED COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE parts (oid) AS (SELECT named::oid UNION SELECT inhrelid FROM pg_inherits, parts WHERE inhparent = parts.oid)
+	WITH RECURSIVE parts (oid) AS (
+		SELECT named::oid UNION SELECT inhrelid FROM pg_inherits, parts WHERE inhparent = parts.oid)
 	SELECT has_table_privilege(named, 'SELECT')
 		AND bool_and(o.rolsuper AND s.rolsuper OR NOT me.rolsuper AND (o.rolsuper OR pg_has_role(o.oid, 'USAGE')))
 	FROM parts, pg_class AS c, pg_namespace AS n, pg_database AS d, pg_roles AS o, pg_roles AS s, pg_roles AS me
 	WHERE c.oid = parts.oid AND n.oid = c.relnamespace AND d.datname = current_database() AND o.oid = c.relowner
-		AND s.oid = CASE n.nspowner WHEN 'pg_database_owner'::regrole THEN d.datdba ELSE n.nspowner END AND me.rolname = current_user
+		AND s.oid = CASE n.nspowner WHEN 'pg_database_owner'::regrole THEN d.datdba ELSE n.nspowner END
+		AND me.rolname = current_user
 $$;
 COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
 'whether the caller may read a table and trusts its owner';
@@ -126,7 +128,8 @@ BEGIN
 			size := (SELECT sum(pg_total_relation_size(p.oid))
 					 FROM (SELECT unnest(tables)
 						 UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid));
-			IF @extschema@._roaring64_may_look(name) AND @extschema@._roaring64_may_look(tables[1]) AND made.waits IS NOT NULL THEN
+			IF @extschema@._roaring64_may_look(name) AND @extschema@._roaring64_may_look(tables[1])
+				AND made.waits IS NOT NULL THEN
 				EXECUTE format(made.waits, tables[1]) INTO waiting, since;
 			END IF;
 			IF kind = 'rollup' THEN

@@ -53,7 +53,8 @@ BEGIN
 			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64'))) THEN
 		RAISE '"%" is not a table of numbers', numbers USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'A table of numbers has the columns "key" of type text, "weight" of type bigint, and "ids" of type roaring64.',
+			DETAIL = 'A table of numbers has the columns "key" of type text, "weight" of type bigint, '
+				'and "ids" of type roaring64.',
 			HINT = 'Create one with roaring64_numbers_create.';
 	END IF;
 END $$;
@@ -320,7 +321,8 @@ BEGIN
 	INTO weights, slices
 	FROM (SELECT weight, abs(nullif(weight, '-9223372036854775808')) AS size
 		FROM (SELECT 0::bigint UNION ALL SELECT sign << bit
-			FROM unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 63) AS bit WHERE sign < 0 OR bit < 63) AS w (weight)) AS w,
+			FROM unnest('{1,-1}'::bigint[]) AS sign, generate_series(0, 63) AS bit
+			WHERE sign < 0 OR bit < 63) AS w (weight)) AS w,
 		(SELECT least(min(a), 0), greatest(max(a), 0) FROM unnest(amounts) AS a) AS ends (least, most)
 	WHERE weight BETWEEN least AND most;
 	EXECUTE format($sql$
@@ -425,7 +427,8 @@ BEGIN
 	minus_a := keys.minus_a;
 	minus_b := keys.minus_b;
 
-	FOR pass IN CASE WHEN @extschema@.roaring64_is_empty(@extschema@.roaring64_or(minus_a, minus_b)) THEN 2 ELSE 1 END .. 2 LOOP
+	FOR pass IN CASE WHEN @extschema@.roaring64_is_empty(@extschema@.roaring64_or(minus_a, minus_b))
+		THEN 2 ELSE 1 END .. 2 LOOP
 		carry_a := minus_a;
 		carry_b := minus_b;
 		carry := minus;
