@@ -763,7 +763,8 @@ BEGIN
 	END IF;
 	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint, text, text, text, text, boolean) IS
+COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,
+											text, text, text, text, boolean) IS
 'begins generations of a dedup set, and moves claims into them';
 
 -- Begins a transaction of a fold: locks the set against other folds, lets its clock
