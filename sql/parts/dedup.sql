@@ -47,7 +47,8 @@
 -- before the one that is full go.  A fold puts all claims of a key into one
 -- generation, however many, and so does an import: which of them were the latest
 -- only the clock could tell.  While claims of a key are left that a fold should
--- have taken with others, it is "partly" folded, and no generation begins.
+-- have taken with others, or that an import has passed, it is "partly" folded, and
+-- no generation begins.
 -- Generations never get smaller, whatever the window is changed to, and what
 -- was written under another window counts as written now.
 --
@@ -330,7 +331,7 @@ BEGIN
 				   ' THEN $3 ELSE clock_read END', $1)
 	USING remember, keep, clock_timestamp();
 	IF o.keep IS NOT NULL AND keep IS NULL THEN
-		EXECUTE format('UPDATE %3$s SET generation = NULL, oldest = NULL, partly = false', VARIADIC o.names);
+		EXECUTE format('UPDATE %3$s SET generation = NULL, oldest = NULL', VARIADIC o.names);
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_alter(regclass, interval, bigint) IS
@@ -511,7 +512,7 @@ DECLARE
 BEGIN
 	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL'
 				   ' THEN greatest($4, (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
-				   ' WHERE key BETWEEN $1 AND $2 AND CASE WHEN generation IS NULL THEN true WHEN partly THEN false'
+				   ' WHERE key BETWEEN $1 AND $2 AND CASE WHEN partly THEN false WHEN generation IS NULL THEN true'
 				   ' WHEN ' || ids || ' < $3 THEN false ELSE ' || ids || ' >='
 				   ' $3 + (SELECT count(*) FROM %1$s AS c WHERE c.key = w.key AND NOT c.present) END', VARIADIC names)
 	USING low, high, keep, clock;
@@ -587,7 +588,8 @@ BEGIN
 	IF keep IS NOT NULL THEN
 		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
 	END IF;
-	EXECUTE format('UPDATE %3$s SET imports = imports + 1 WHERE key = $1 RETURNING coalesce(generation, $2)',
+	EXECUTE format('UPDATE %3$s SET imports = imports + 1, partly = partly OR EXISTS'
+				   ' (SELECT FROM %1$s AS c WHERE c.key = $1) WHERE key = $1 RETURNING coalesce(generation, $2)',
 				   VARIADIC names)
 	INTO generation USING $2, generation;
 	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
@@ -757,10 +759,8 @@ BEGIN
 		USING low, high;
 		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock);
 	END IF;
-	IF keep IS NOT NULL THEN
-		EXECUTE format('UPDATE %3$s SET partly = $3 WHERE key BETWEEN $1 AND $2 AND partly <> $3', VARIADIC names)
-		USING low, high, rest IS NOT NULL OR pass_over;
-	END IF;
+	EXECUTE format('UPDATE %3$s SET partly = $3 WHERE key BETWEEN $1 AND $2 AND partly <> $3', VARIADIC names)
+	USING low, high, rest IS NOT NULL OR pass_over;
 	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,

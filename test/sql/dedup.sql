@@ -319,6 +319,19 @@ SELECT roaring64_dedup_seen_many('hours', 'k', '{10,11,20}');
 CALL pass('hours', '8 hours');
 SELECT roaring64_dedup_seen_many('hours', 'k', '{10,11,20}');
 
+-- An import passes claims that wait: these come into its generation, although it
+-- is full, and not into the next one, where they would count as later ids.
+SELECT roaring64_dedup_create('passed', keep => 10);
+SELECT bool_and(roaring64_dedup_claim('passed', 'k', i)) FROM generate_series(1::bigint, 5) AS i;
+SELECT roaring64_cardinality(roaring64_dedup_import('passed', 'k', '[100,112)'::int8range::roaring64));
+CALL roaring64_dedup_fold('passed');
+SELECT bool_and(roaring64_dedup_claim('passed', 'k', i)) FROM generate_series(200::bigint, 204) AS i;
+CALL roaring64_dedup_fold('passed');
+SELECT roaring64_dedup_claim('passed', 'k', 205::bigint);
+CALL roaring64_dedup_fold('passed');
+SELECT roaring64_dedup_seen('passed', 'k', 111::bigint), roaring64_dedup_count('passed', 'k');
+SELECT roaring64_dedup_drop('passed');
+
 --
 -- Random changes of windows against what must still be remembered: ids that were
 -- within the window ever since they were claimed, as of each change and now

@@ -225,7 +225,7 @@ my %documented = (
 	'refused: a column that is used' => qr/^2BP01: cannot drop column|^0A000: cannot alter type of a column used by a view|^0A000: cannot alter table \S+ because function \S+ uses its row type/,
 	'refused: the target has another name' => qr/^55000: the rollup \S+(?:, or a column of it,)? is not there|^42704: there is no rollup/,
 	'refused: the source has another name' => qr/^55000: cannot write to \S+, because \S+ has another name now/);
-my $usual = join '|', '23514: (?:no partition|partition constraint|updated partition)', '42P17: partition \S+ would overlap',
+my $usual = join '|', '23514: (?:no partition|partition constraint|updated partition|new row for relation \S+ violates partition constraint)', '42P17: partition \S+ would overlap',
   '42809: \S+ is (?:not|already)', '2BP01: cannot drop desired', '42809: (?:cannot attach|table|ALTER action|"\S+" is not|cannot add column to a partition)', '42P01: (?:relation|table)', '42P16: cannot', '42P16: circular',
   '0A000: cannot (?:cluster|truncate|rename|move|change)', '42P07: ', '42601: (?:syntax error|zero-length)', '42701: ', '42703: ', '42804: ',
   '55000: (?:table|could not|partition)';
