@@ -28,6 +28,15 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
+# want_package language: sets "package" to the package's folder, and installs what
+# its tests need; or ends with 77 where there is no such folder.
+want_package()
+{
+	package=clients/$1
+	[ -d "$package" ] || { say "The archives of a release do not have $package."; exit 77; }
+	tools/install-deps "$1" || die "what the tests need could not be installed"
+}
+
 # start_server [option of private-server ...]: a server that lives until
 # stop_server, with PGHOST and the like set for its clients.
 start_server()
@@ -100,6 +109,13 @@ passes()
 		sed 's/^/    /' "$work/log"
 		failed=$((failed + 1))
 	fi
+}
+
+# check_package [version]: what the folder of any package has.
+check_package()
+{
+	passes "LICENSE is that of the extension" cmp LICENSE "$package/LICENSE"
+	[ $# = 0 ] || passes "CHANGELOG.md has the version $1" grep "^## $1 " "$package/CHANGELOG.md"
 }
 
 # prepare_languages prepare_command language ...: runs the command for each
