@@ -33,28 +33,51 @@ type ID interface {
 //		return err
 //	})
 //
-// Another transaction that has claimed the id is waited for.  The function of
-// the extension is found on the search path.
+// Another transaction that has claimed the id is waited for.  Unless the
+// connection is registered, the server is asked first where the extension is.
 func Claim[T ID](ctx context.Context, tx pgx.Tx, dedup, key string, id T) (bool, error) {
 	var new bool
 	statement, arguments, err := claim(dedup, key, reflect.ValueOf(id))
+	if err != nil {
+		return false, err
+	}
+	schema, err := schemaOf(ctx, tx)
 	if err == nil {
-		err = tx.QueryRow(ctx, statement, arguments...).Scan(&new)
+		err = tx.QueryRow(ctx, "SELECT "+schema+statement, arguments...).Scan(&new)
 	}
 	return new, err
 }
 
-// ClaimTx does what Claim does in a transaction of database/sql.
+// schemaOf returns where the extension is.  A connection remembers it with the type.
+func schemaOf(ctx context.Context, tx pgx.Tx) (string, error) {
+	if conn := tx.Conn(); conn != nil {
+		if registered, ok := conn.TypeMap().TypeForName("roaring64"); ok {
+			if known, ok := registered.Codec.(codec); ok {
+				return known.schema, nil
+			}
+		}
+	}
+	found, err := find(ctx, tx)
+	return found.schema, err
+}
+
+// ClaimTx does what Claim does in a transaction of database/sql.  It always asks
+// where the extension is.
 func ClaimTx[T ID](ctx context.Context, tx *sql.Tx, dedup, key string, id T) (bool, error) {
 	var new bool
 	statement, arguments, err := claim(dedup, key, reflect.ValueOf(id))
+	if err != nil {
+		return false, err
+	}
+	found, err := scanExtension(tx.QueryRowContext(ctx, findExtension))
 	if err == nil {
-		err = tx.QueryRowContext(ctx, statement, arguments...).Scan(&new)
+		err = tx.QueryRowContext(ctx, "SELECT "+found.schema+statement, arguments...).Scan(&new)
 	}
 	return new, err
 }
 
-// claim returns the statement, and its arguments, all but a bigint as text.
+// claim returns the statement from the dot after the schema, and its arguments,
+// all but a bigint as text.
 func claim(dedup, key string, id reflect.Value) (string, []any, error) {
 	var cast string
 	var argument any
@@ -73,5 +96,5 @@ func claim(dedup, key string, id reflect.Value) (string, []any, error) {
 			return "", nil, fmt.Errorf("%q is no text that PostgreSQL could have", text)
 		}
 	}
-	return "SELECT roaring64_dedup_claim(CAST(CAST($1 AS text) AS regclass), CAST($2 AS text), " + cast + ")", arguments, nil
+	return ".roaring64_dedup_claim(CAST(CAST($1 AS text) AS regclass), CAST($2 AS text), " + cast + ")", arguments, nil
 }

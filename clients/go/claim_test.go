@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/rand"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,6 +105,38 @@ func TestClaimText(t *testing.T) {
 		needsTypes(t, conn)
 		claimOnce(t, conn, newDedup(t, conn, ", id_type => 'text'"), "order 7001", "")
 		claimOnce(t, conn, newDedup(t, conn, ", id_type => 'text'"), word("7001"), word("ä'\\"))
+	}
+}
+
+// The extension is in a schema that is not on the search path, and the function
+// of this name that is there is not called.
+func TestClaimWithAnotherSearchPath(t *testing.T) {
+	ctx := t.Context()
+	admin := connect(t, pgx.QueryExecModeCacheStatement)
+	_, err := admin.Exec(ctx, `CREATE SCHEMA decoy; CREATE FUNCTION decoy.roaring64_dedup_claim(regclass, text, bigint)
+		RETURNS boolean LANGUAGE sql AS 'SELECT true'`)
+	check(t, err)
+	for _, mode := range modes {
+		config, err := pgx.ParseConfig("")
+		check(t, err)
+		config.DefaultQueryExecMode = mode
+		config.RuntimeParams["search_path"] = "decoy, public"
+		conn, err := pgx.ConnectConfig(ctx, config)
+		check(t, err)
+		defer conn.Close(ctx)
+		claimOnce(t, conn, newDedup(t, admin, ""), 1, 2)
+		check(t, pgroaring64.Register(ctx, conn))
+		claimOnce(t, conn, newDedup(t, admin, ""), 1, 2)
+	}
+
+	other, err := pgx.Connect(ctx, "dbname=postgres")
+	check(t, err)
+	defer other.Close(ctx)
+	tx, err := other.Begin(ctx)
+	check(t, err)
+	defer tx.Rollback(ctx)
+	if _, err = pgroaring64.Claim(ctx, tx, "d", "k", 1); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
+		t.Errorf("without the extension: %v", err)
 	}
 }
 

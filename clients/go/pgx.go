@@ -2,6 +2,7 @@ package pgroaring64
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -11,12 +12,39 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// The type is where the extension is, whatever the search path.
-const findType = `
-SELECT t.oid::bigint, t.typarray::bigint
+// Type and functions are where the extension is, whatever the search path.
+const findExtension = `
+SELECT t.oid::bigint, t.typarray::bigint, pg_catalog.quote_ident(n.nspname)
 FROM pg_catalog.pg_extension e
-JOIN pg_catalog.pg_type t ON t.typnamespace = e.extnamespace AND t.typname = 'roaring64'
+JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+JOIN pg_catalog.pg_type t ON t.typnamespace = n.oid AND t.typname = 'roaring64'
 WHERE e.extname = 'roaring64'`
+
+// extension is what findExtension finds.
+type extension struct {
+	oid, array uint32
+	schema     string // within quotes where it has to be
+}
+
+// scanExtension reads the row of findExtension, of pgx or of database/sql.
+func scanExtension(row interface{ Scan(...any) error }) (extension, error) {
+	var found extension
+	err := row.Scan(&found.oid, &found.array, &found.schema)
+	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("the extension roaring64 does not exist in this database: CREATE EXTENSION roaring64")
+	} else if err != nil {
+		err = fmt.Errorf("looking for the extension roaring64: %w", err)
+	}
+	return found, err
+}
+
+// find asks the server without a prepared statement, which a pooler in between
+// might lose.
+func find(ctx context.Context, db interface {
+	QueryRow(context.Context, string, ...any) pgx.Row
+}) (extension, error) {
+	return scanExtension(db.QueryRow(ctx, findExtension, pgx.QueryExecModeSimpleProtocol))
+}
 
 // Register lets a connection read and write roaring64 as *roaring64.Bitmap and
 // Set, and arrays of it as slices of these; a parameter may also be a []int64 of
@@ -24,18 +52,14 @@ WHERE e.extname = 'roaring64'`
 //
 // It returns an error if the database has no extension roaring64.
 func Register(ctx context.Context, conn *pgx.Conn) error {
-	var oid, array uint32
-	// without a prepared statement, which a pooler in between might lose
-	err := conn.QueryRow(ctx, findType, pgx.QueryExecModeSimpleProtocol).Scan(&oid, &array)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return errors.New("the extension roaring64 does not exist in this database: CREATE EXTENSION roaring64")
-	} else if err != nil {
-		return fmt.Errorf("looking for the type roaring64: %w", err)
+	found, err := find(ctx, conn)
+	if err != nil {
+		return err
 	}
 	types := conn.TypeMap()
-	element := &pgtype.Type{Name: "roaring64", OID: oid, Codec: codec{}}
+	element := &pgtype.Type{Name: "roaring64", OID: found.oid, Codec: codec{schema: found.schema}}
 	types.RegisterType(element)
-	types.RegisterType(&pgtype.Type{Name: "_roaring64", OID: array, Codec: &pgtype.ArrayCodec{ElementType: element}})
+	types.RegisterType(&pgtype.Type{Name: "_roaring64", OID: found.array, Codec: &pgtype.ArrayCodec{ElementType: element}})
 	// for where the server is not asked which type a parameter has
 	for _, value := range []any{roaring64.Bitmap{}, &roaring64.Bitmap{}, Set{}, &Set{}} {
 		types.RegisterDefaultPgType(value, "roaring64")
@@ -47,7 +71,7 @@ func Register(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // codec is for pgx what translates a roaring64, in both formats.
-type codec struct{}
+type codec struct{ schema string }
 
 func (codec) FormatSupported(format int16) bool {
 	return format == pgtype.BinaryFormatCode || format == pgtype.TextFormatCode

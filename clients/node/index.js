@@ -20,17 +20,31 @@ const { Roaring64Set, toId } = require('./set.js');
  * @property {{ parsers: any, serializers: any }} options
  */
 
-/* The type is where the extension is, whatever the search path. */
-const FIND_TYPE = `SELECT t.oid::bigint AS oid, t.typarray::bigint AS array
+/* Type and functions are where the extension is, whatever the search path. */
+const FIND_EXTENSION = `SELECT t.oid::bigint AS oid, t.typarray::bigint AS array,
+    pg_catalog.quote_ident(n.nspname) AS schema
   FROM pg_catalog.pg_extension e
-  JOIN pg_catalog.pg_type t ON t.typnamespace = e.extnamespace AND t.typname = 'roaring64'
+  JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+  JOIN pg_catalog.pg_type t ON t.typnamespace = n.oid AND t.typname = 'roaring64'
   WHERE e.extname = 'roaring64'`;
+
+/** Where it is for a client, or a transaction of postgres.js. @type {WeakMap<object, string>} */
+const schemas = new WeakMap();
 
 /** @param {any} db @param {string} text @param {unknown[]} [values] @returns {Promise<any>} the first row */
 async function first(db, text, values) {
   return typeof db.unsafe === 'function'
     ? (await db.unsafe(text, values))[0]
     : (await db.query(text, values)).rows[0];
+}
+
+/** @param {any} db @returns {Promise<any>} the row of FIND_EXTENSION, whose schema is remembered */
+async function findExtension(db) {
+  const row = await first(db, FIND_EXTENSION);
+  if (!row)
+    throw new Error('the extension roaring64 does not exist in this database: CREATE EXTENSION roaring64');
+  schemas.set(db, row.schema);
+  return row;
 }
 
 /**
@@ -49,9 +63,7 @@ async function register(db) {
       'register() takes a client, or the sql of postgres.js; a pool: new Pool({ onConnect: register })',
     );
   }
-  const row = await first(db, FIND_TYPE);
-  if (!row)
-    throw new Error('the extension roaring64 does not exist in this database: CREATE EXTENSION roaring64');
+  const row = await findExtension(db);
   const oid = Number(row.oid),
     array = Number(row.array);
   if ('setTypeParser' in db) {
@@ -123,6 +135,9 @@ function toArrayText(value) {
  * whether it is new.  What the transaction does for a new id is committed with
  * the claim, or neither is, and then the id is as new as before.
  *
+ * The first claim of a client that is not registered, or of a transaction of
+ * postgres.js, asks the server where the extension is.
+ *
  * An id is an integer, a text, or { uuid: text }.
  * @param {Pick<Client, 'query'> | Pick<Sql, 'unsafe'>} transaction
  * @param {string} dedup
@@ -147,9 +162,10 @@ async function claim(transaction, dedup, key, id) {
     if (!/^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i.test(value))
       throw new TypeError(`${inspect(id)} is no UUID`);
   } else value = String(toId(id));
+  const schema = schemas.get(tx) ?? (await findExtension(tx)).schema;
   const row = await first(
     tx,
-    `SELECT roaring64_dedup_claim($1::text::regclass, $2::text, $3::text::${type}) AS claimed`,
+    `SELECT ${schema}.roaring64_dedup_claim($1::text::regclass, $2::text, $3::text::${type}) AS claimed`,
     [dedup, key, value],
   );
   return row.claimed;

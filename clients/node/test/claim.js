@@ -5,7 +5,7 @@ const { randomUUID } = require('node:crypto');
 const { before, test } = require('node:test');
 const pg = require('pg');
 const postgres = require('postgres');
-const { claim } = require('..');
+const { claim, register } = require('..');
 const { atEnd, connect, newName, ready } = require('./server.js');
 
 const MIN = -(2n ** 63n);
@@ -20,8 +20,7 @@ before(async () => {
   atEnd(() => Promise.all([admin.end(), pool.end(), sql.end()]));
 });
 
-async function inPg(work) {
-  const client = await pool.connect();
+async function inTransaction(client, work) {
   try {
     await client.query('BEGIN');
     const result = await work(client, (text, values) => client.query(text, values));
@@ -30,9 +29,12 @@ async function inPg(work) {
   } catch (error) {
     await client.query('ROLLBACK');
     throw error;
-  } finally {
-    client.release();
   }
+}
+
+async function inPg(work) {
+  const client = await pool.connect();
+  return inTransaction(client, work).finally(() => client.release());
 }
 
 const inPostgres = (work) => sql.begin((tx) => work(tx, (text, values) => tx.unsafe(text, values)));
@@ -147,6 +149,31 @@ for (const [name, transaction] of Object.entries(transactions)) {
     assert.ok(failures > 0);
   });
 }
+
+test('the schema need not be on the search path, and a function of the name that is there is not called', async () => {
+  await admin.query(`CREATE SCHEMA decoy; CREATE FUNCTION decoy.roaring64_dedup_claim(regclass, text, bigint)
+    RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+  const path = 'decoy, public';
+  const client = await connect();
+  await client.query(`SET search_path = ${path}`);
+  const other = postgres({ max: 1, connection: { search_path: path } });
+  for (const transaction of [
+    (work) => inTransaction(client, work),
+    (work) => other.begin(work),
+    async (work) => {
+      await register(client);
+      return inTransaction(client, work);
+    },
+  ]) {
+    await claimOnce(transaction, await newDedup(), 1, 2);
+  }
+  await Promise.all([client.end(), other.end()]);
+
+  const without = await connect({ database: 'postgres' });
+  await without.query('BEGIN');
+  await assert.rejects(claim(without, 'd', 'k', 1), /CREATE EXTENSION/);
+  await without.end();
+});
 
 test('a claim outside of a transaction is refused', async () => {
   const dedup = await newDedup();
