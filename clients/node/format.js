@@ -22,7 +22,11 @@ const FIRST_NEGATIVE = 2 ** 47; /* among elements without their lower 16 bits */
 /* Of the two halves of a number in a BigInt64Array, which is the lower one. */
 const LOWER = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 
-/** @typedef {{ prefix: number[], kind: number[], at: number[], count: number[] }} Containers */
+/**
+ * Where a container is: the bits of its elements from 16 on, how it has the lower
+ * 16 bits, at which byte, and of how many elements.
+ * @typedef {{ prefix: number, kind: number, at: number, count: number }} Container
+ */
 
 /** @param {string} why @returns {never} */
 function refuse(why) {
@@ -30,14 +34,14 @@ function refuse(why) {
 }
 
 /**
- * Where the containers of a set are, by their elements in unsigned order.  All
- * that the bytes say is checked; a read beyond their end throws a RangeError.
+ * The containers of a set, by their elements in unsigned order.  All that the
+ * bytes say is checked; a read beyond their end throws a RangeError.
  * @param {DataView} view
- * @returns {Containers}
+ * @returns {Container[]}
  */
 function findContainers(view) {
-  /** @type {Containers} */
-  const found = { prefix: [], kind: [], at: [], count: [] };
+  /** @type {Container[]} */
+  const found = [];
   const buckets = view.getBigUint64(0, true);
   let at = 8,
     last = -1;
@@ -46,74 +50,54 @@ function findContainers(view) {
       begin = at + 4,
       cookie = view.getUint32(begin, true);
     const flags = (cookie & 0xffff) === COOKIE_WITH_RUNS ? begin + 4 : 0;
-    const count = flags ? (cookie >>> 16) + 1 : view.getUint32(begin + 4, true);
+    const containers = flags ? (cookie >>> 16) + 1 : view.getUint32(begin + 4, true);
     if (!flags && cookie !== COOKIE) refuse('a bucket has another cookie');
-    if (count < 1 || count > 65536) refuse(`a bucket has ${count} containers`);
-    const heads = flags ? flags + ((count + 7) >> 3) : begin + 8;
-    const offsets = flags && count < 4 ? 0 : heads + 4 * count;
-    at = heads + 4 * count * (offsets ? 2 : 1);
-    for (let i = 0; i < count; i++) {
+    if (containers < 1 || containers > 65536) refuse(`a bucket has ${containers} containers`);
+    const heads = flags ? flags + ((containers + 7) >> 3) : begin + 8;
+    const offsets = flags && containers < 4 ? 0 : heads + 4 * containers;
+    at = heads + 4 * containers * (offsets ? 2 : 1);
+    for (let i = 0; i < containers; i++) {
       const prefix = upper * 65536 + view.getUint16(heads + 4 * i, true);
-      const elements = view.getUint16(heads + 4 * i + 2, true) + 1;
+      const count = view.getUint16(heads + 4 * i + 2, true) + 1;
       const isRuns = flags > 0 && (view.getUint8(flags + (i >> 3)) >> (i & 7)) & 1;
-      const kind = isRuns ? RUNS : elements > ARRAY_MAX ? BITSET : ARRAY;
+      const kind = isRuns ? RUNS : count > ARRAY_MAX ? BITSET : ARRAY;
       if (prefix <= last) refuse('containers are not in order');
       if (offsets && view.getUint32(offsets + 4 * i, true) !== at - begin) refuse('an offset is wrong');
-      found.prefix.push((last = prefix));
-      found.kind.push(kind);
-      found.at.push(at);
-      found.count.push(elements);
-      at = checkContainer(view, kind, at, elements);
+      found.push({ prefix: (last = prefix), kind, at, count });
+      at = readContainer(view, found[found.length - 1]);
     }
   }
   if (at !== view.byteLength) refuse('bytes come after the set');
   return found;
 }
 
-/** @param {DataView} view @param {number} kind @param {number} at @param {number} elements @returns {number} the end */
-function checkContainer(view, kind, at, elements) {
-  let last = -1,
-    count = 0,
+/**
+ * Checks a container, and copies the lower 16 bits of its elements if they are wanted.
+ * @param {DataView} view @param {Container} container @param {Uint16Array} [lows] @returns {number} its end
+ */
+function readContainer(view, { kind, at, count }, lows) {
+  let n = 0,
+    last = -1,
     end = at + BITSET_BYTES;
   if (kind === BITSET) {
-    for (; at < end; at += 4) {
-      for (let bits = view.getUint32(at, true); bits !== 0; bits &= bits - 1) count++;
+    for (let base = 0; at < end; base += 32, at += 4) {
+      for (let bits = view.getUint32(at, true); bits !== 0; bits &= bits - 1, n++) {
+        if (lows) lows[n] = base + 31 - Math.clz32(bits & -bits);
+      }
     }
   } else {
     const isRuns = kind === RUNS;
-    end = isRuns ? at + 2 + 4 * view.getUint16(at, true) : at + 2 * elements;
+    end = isRuns ? at + 2 + 4 * view.getUint16(at, true) : at + 2 * count;
     for (at += isRuns ? 2 : 0; at < end; at += isRuns ? 4 : 2) {
       const first = view.getUint16(at, true);
       if (first <= last) refuse('elements are not in order');
       last = first + (isRuns ? view.getUint16(at + 2, true) : 0);
-      count += last - first + 1;
+      if (lows) for (let low = first, to = n; low <= last; low++, to++) lows[to] = low;
+      n += last - first + 1;
     }
   }
-  if (count !== elements || last > 65535) refuse('a container has another number of elements');
+  if (n !== count || last > 65535) refuse('a container has another number of elements');
   return end;
-}
-
-/** The lower 16 bits of a container's elements. @param {DataView} view @param {Containers} containers @param {number} i */
-function readContainer(view, containers, i) {
-  const lows = new Uint16Array(containers.count[i]);
-  let at = containers.at[i],
-    n = 0;
-  if (containers.kind[i] === ARRAY) {
-    for (; n < lows.length; n++, at += 2) lows[n] = view.getUint16(at, true);
-  } else if (containers.kind[i] === BITSET) {
-    for (let base = 0; base < 65536; base += 32, at += 4) {
-      for (let bits = view.getUint32(at, true); bits !== 0; bits &= bits - 1) {
-        lows[n++] = base + 31 - Math.clz32(bits & -bits);
-      }
-    }
-  } else {
-    for (at += 2; n < lows.length; at += 4) {
-      const first = view.getUint16(at, true),
-        last = first + view.getUint16(at + 2, true);
-      for (let low = first; low <= last; low++) lows[n++] = low;
-    }
-  }
-  return lows;
 }
 
 /**

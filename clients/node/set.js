@@ -7,6 +7,7 @@ const MIN_ID = -(2n ** 63n),
   MAX_ID = 2n ** 63n - 1n;
 const SHORT = 20; /* ids that are shown, or sent as they are */
 
+/** @typedef {import('./format.js').Container} Container */
 /** @typedef {bigint | number} Id a number has to be a safe integer */
 
 /**
@@ -33,7 +34,7 @@ class Roaring64Set {
   #bytes;
   #view;
   #containers;
-  #first; /* of the containers, that of the lowest id */
+  #negative; /* from which of the containers on they have negative ids */
 
   /** @param {Uint8Array} bytes  which this object keeps */
   constructor(bytes) {
@@ -45,10 +46,9 @@ class Roaring64Set {
     } catch (error) {
       throw new RangeError('these are not the bytes of a roaring64', { cause: error });
     }
-    const { prefix } = this.#containers;
-    this.#first = search(prefix, FIRST_NEGATIVE) % (prefix.length || 1);
+    this.#negative = search(this.#containers, FIRST_NEGATIVE);
     /** How many ids there are. @type {number} @readonly */
-    this.size = this.#containers.count.reduce((sum, count) => sum + count, 0);
+    this.size = this.#containers.reduce((sum, { count }) => sum + count, 0);
   }
 
   /**
@@ -100,27 +100,27 @@ class Roaring64Set {
   has(id) {
     const element = BigInt.asUintN(64, toId(id)),
       prefix = Number(element >> 16n);
-    const i = search(this.#containers.prefix, prefix);
-    return (
-      this.#containers.prefix[i] === prefix &&
-      readContainer(this.#view, this.#containers, i).includes(Number(element & 0xffffn))
-    );
+    const container = this.#containers[search(this.#containers, prefix)];
+    return container?.prefix === prefix && this.#lows(container).includes(Number(element & 0xffffn));
   }
 
-  /** The containers in the order of their ids. @returns {Generator<[number, Uint16Array]>} */
-  *#each() {
-    const { prefix } = this.#containers;
-    for (let i = 0; i < prefix.length; i++) {
-      const at = (this.#first + i) % prefix.length;
-      yield [prefix[at], readContainer(this.#view, this.#containers, at)];
-    }
+  /** The lower 16 bits of a container's elements. @param {Container} container @returns {Uint16Array} */
+  #lows(container) {
+    const lows = new Uint16Array(container.count);
+    readContainer(this.#view, container, lows);
+    return lows;
+  }
+
+  /** The containers in the order of their ids. @returns {Container[]} */
+  #inOrder() {
+    return [...this.#containers.slice(this.#negative), ...this.#containers.slice(0, this.#negative)];
   }
 
   /** @returns {Generator<bigint, void, undefined>} the ids, ascending */
   *[Symbol.iterator]() {
-    for (const [prefix, lows] of this.#each()) {
-      const base = BigInt.asIntN(64, BigInt(prefix) << 16n);
-      for (const low of lows) yield base + BigInt(low);
+    for (const container of this.#inOrder()) {
+      const base = BigInt.asIntN(64, BigInt(container.prefix) << 16n);
+      for (const low of this.#lows(container)) yield base + BigInt(low);
     }
   }
 
@@ -129,12 +129,13 @@ class Roaring64Set {
     const ids = new BigInt64Array(this.size),
       halves = new Uint32Array(ids.buffer);
     let n = 0;
-    for (const [prefix, lows] of this.#each()) {
-      const upper = Math.floor(prefix / 65536),
-        base = (prefix % 65536) * 65536;
-      for (let i = 0; i < lows.length; i++, n += 2) {
-        halves[n + LOWER] = base + lows[i];
+    for (const container of this.#inOrder()) {
+      const upper = Math.floor(container.prefix / 65536),
+        base = (container.prefix % 65536) * 65536;
+      for (const low of this.#lows(container)) {
+        halves[n + LOWER] = base + low;
         halves[n + 1 - LOWER] = upper;
+        n += 2;
       }
     }
     return ids;
@@ -165,13 +166,13 @@ class Roaring64Set {
   }
 }
 
-/** Where a number is in an ascending array, or would be. @param {number[]} array @param {number} value */
-function search(array, value) {
+/** Where a prefix is among containers, or would be. @param {Container[]} containers @param {number} prefix */
+function search(containers, prefix) {
   let low = 0,
-    high = array.length;
+    high = containers.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (array[middle] < value) low = middle + 1;
+    if (containers[middle].prefix < prefix) low = middle + 1;
     else high = middle;
   }
   return low;
