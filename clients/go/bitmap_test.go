@@ -168,9 +168,11 @@ func TestText(t *testing.T) {
 	}
 	for _, text := range []string{"{-1,5}", "{5,-1,5}", `\x02000000000000000000000` +
 		`03a300000010000000000000010000000` + `0500` + `ffffffff` + `3a30000001000000ffff000010000000ffff`} {
-		check(t, set.Scan(text))
-		if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, []int64{-1, 5}) {
-			t.Errorf("%q is %v", text, got)
+		for _, source := range []any{text, []byte(text)} {
+			check(t, set.Scan(source))
+			if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, []int64{-1, 5}) {
+				t.Errorf("%q as %T is %v", text, source, got)
+			}
 		}
 	}
 }

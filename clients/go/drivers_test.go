@@ -125,6 +125,19 @@ func pgtypeSet(bitmap *roaring64.Bitmap, n int64) any {
 	return &pgroaring64.Set{}
 }
 
+// A Set reads what was cast to bytea.
+func TestBytea(t *testing.T) {
+	for name, query := range connections(t) {
+		for _, want := range [][]int64{{}, {-1, 5}} {
+			var set pgroaring64.Set
+			check(t, query("SELECT $1::roaring64::bytea", []any{pgroaring64.Set{Bitmap: pgroaring64.Of(want...)}}, []any{&set}))
+			if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, want) {
+				t.Errorf("%s: %v is %v", name, want, got)
+			}
+		}
+	}
+}
+
 func TestNull(t *testing.T) {
 	for name, query := range connections(t) {
 		for _, null := range []any{nil, pgroaring64.Set{}, sql.Null[pgroaring64.Set]{}} {
