@@ -89,7 +89,7 @@ func TestClaimUUID(t *testing.T) {
 		needsTypes(t, conn)
 		claimOnce(t, conn, newDedup(t, conn, ", id_type => 'uuid'"), [16]byte{0: 1, 15: 2}, [16]byte{})
 		dedup := newDedup(t, conn, ", id_type => 'uuid'")
-		claimOnce(t, conn, dedup, uuid{0: 1, 15: 2}, uuid{0: 2, 15: 1})
+		claimOnce(t, conn, dedup, uuid{0: 1, 15: 2}, uuid{0: 3})
 		var new bool // the order of the bytes is that of the text
 		check(t, conn.QueryRow(t.Context(), "SELECT roaring64_dedup_claim($1::text::regclass, 'k', "+
 			"'01000000-0000-0000-0000-000000000002'::uuid)", dedup).Scan(&new))
