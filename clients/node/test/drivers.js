@@ -70,12 +70,14 @@ each('all forms of the text are read', async (query) => {
   for (const form of ['auto', 'array', 'hex']) {
     for (const size of [0, 1, 20, 21, 1024, 1025]) {
       const rows = await query(
-        `SELECT roaring64_agg(i - 10) | '{}' AS set FROM set_config('roaring64.output_format', $1, false),
-           generate_series(1::bigint, $2::bigint) AS i HAVING count(*) > 0`,
+        `SELECT coalesce((SELECT roaring64_agg(i - 10) FROM generate_series(1::bigint, $2::bigint) AS i), '{}') AS set
+         FROM set_config('roaring64.output_format', $1, true)`,
         [form, size],
       );
-      const want = Array.from({ length: size }, (_, i) => BigInt(i) - 9n);
-      sameIds(size === 0 ? [] : rows[0].set, want);
+      sameIds(
+        rows[0].set,
+        Array.from({ length: size }, (_, i) => BigInt(i) - 9n),
+      );
     }
   }
 });
