@@ -26,6 +26,7 @@
 
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "nodes/parsenodes.h"
 
 #include "type/roaring64.h"
 

@@ -169,8 +169,8 @@ for my $case (@needs)
 }
 # Fold commits, so it is not in a block here.  Without a privilege it says so,
 # and before it has locked anything.
-my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks', 'SELECT ON SET_windows');
-for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'INSERT, UPDATE ON recent_windows' ])
+my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks', 'SELECT, UPDATE ON SET_windows');
+for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'INSERT ON recent_windows' ])
 {
 	my ($set, @privileges) = @$case;
 	my @single = single(map { s/SET/$set/r } @privileges);
