@@ -133,7 +133,7 @@ add_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 		Node	   *condition = lfirst(cell);
 		Oid			function;
 		List	   *args;
-		RestrictInfo *added;
+		ListCell   *part;
 		Node	   *id;
 		r64_set		set;
 		int			argno;
@@ -152,9 +152,13 @@ add_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 		if (!bms_equal(pull_varnos(root, id), bms_make_singleton(relid)) ||
 			contain_volatile_functions(id))
 			continue;
-		added = make_simple_restrictinfo(root, make_implied(rel, id, &set));
-		added->security_level = IMPLIED_LEVEL;
-		implied = lappend(implied, added);
+		foreach(part, make_ands_implicit(make_implied(rel, id, &set)))
+		{
+			RestrictInfo *added = make_simple_restrictinfo(root, lfirst(part));
+
+			added->security_level = IMPLIED_LEVEL;
+			implied = lappend(implied, added);
+		}
 	}
 	return implied;
 }

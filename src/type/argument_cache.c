@@ -35,6 +35,7 @@
 #include "access/detoast.h"
 #include "access/heaptoast.h"
 #include "nodes/primnodes.h"
+#include "utils/memutils.h"
 
 #include "expanded.h"
 
@@ -127,8 +128,9 @@ argument_expression(FmgrInfo *flinfo, int argno)
 /*
  * Whether argument argno had better be changed in place: it is an object that
  * may be changed, or becomes one because it may be the variable of a language
- * that will hand it over when it is changed again.  (A query's own parameter
- * cannot be told from that, and becomes an object for nothing.)
+ * that will hand it over when it is changed again.  What a portal executes is a
+ * query, whose parameters do not change.  (Those of other queries cannot be told
+ * from variables, and become objects for nothing.)
  */
 bool
 roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
@@ -144,7 +146,8 @@ roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
 		return false;
 	expr = argument_expression(fcinfo->flinfo, argno);
 	return expr != NULL && IsA(expr, Param) &&
-		((Param *) expr)->paramkind == PARAM_EXTERN;
+		((Param *) expr)->paramkind == PARAM_EXTERN &&
+		MemoryContextGetParent(fcinfo->flinfo->fn_mcxt) != PortalContext;
 }
 
 /* Begins to keep arguments of a call site; NULL if nothing ever is kept. */
