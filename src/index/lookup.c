@@ -462,9 +462,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 										   "roaring64 lookup",
 										   ALLOCSET_DEFAULT_SIZES);
 	state->index = index_open(state->plan.index, exec_rt_fetch(plan->scan.scanrelid,
-												   estate)->rellockmode);
+															   estate)->rellockmode);
 	state->entries = roaring64_index_beginscan(relation, state->index,
-											estate->es_snapshot, 2);
+											   estate->es_snapshot, 2);
 	state->row = state->plan.index_only ?
 		table_slot_create(relation, &estate->es_tupleTable) :
 		ss->ss_ScanTupleSlot;

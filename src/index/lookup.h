@@ -27,8 +27,10 @@
 typedef struct LookupPlan
 {
 	Oid			index;
-	int			direction;		/* of the rows: 1 ascending, -1 descending, 0 any */
-	bool		index_only;		/* the index has all columns that are asked for */
+	int			direction;		/* of the rows: 1 ascending, -1 descending, 0
+								 * any */
+	bool		index_only;		/* the index has all columns that are asked
+								 * for */
 	bool		negated;		/* ids are wanted that are not in the set */
 	double		descent_cost;	/* of a search of the index */
 	double		table_cost;		/* of reading the whole table instead */

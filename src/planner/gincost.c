@@ -38,21 +38,21 @@ estimate_gin(PlannerInfo *root, IndexPath *path, double loop_count,
 					selectivity, correlation, pages);
 	foreach(clause, path->indexclauses)
 		foreach(cell, lfirst_node(IndexClause, clause)->indexquals)
-		{
-			RestrictInfo *qual = lfirst_node(RestrictInfo, cell);
-			double		passing = clause_selectivity(root, (Node *) qual,
-													 path->indexinfo->rel->relid,
-													 JOIN_INNER, NULL);
-			double		keys = 1;
-			double		read = roaring64_share_read(root, (Node *) qual->clause,
-													path->indexinfo->rel->relid,
-													&keys);
+	{
+		RestrictInfo *qual = lfirst_node(RestrictInfo, cell);
+		double		passing = clause_selectivity(root, (Node *) qual,
+												 path->indexinfo->rel->relid,
+												 JOIN_INNER, NULL);
+		double		keys = 1;
+		double		read = roaring64_share_read(root, (Node *) qual->clause,
+												path->indexinfo->rel->relid,
+												&keys);
 
-			if (read > passing && passing > 0)
-				*selectivity = Min(*selectivity * read / passing, 1);
-			*total_cost += Max(read, passing) * rows * (keys - 1) * KEY_COST *
-				cpu_operator_cost;
-		}
+		if (read > passing && passing > 0)
+			*selectivity = Min(*selectivity * read / passing, 1);
+		*total_cost += Max(read, passing) * rows * (keys - 1) * KEY_COST *
+			cpu_operator_cost;
+	}
 }
 
 /* Has GIN indexes of a table on sets estimated here. */

@@ -126,8 +126,8 @@ index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 
 	/*
 	 * An entry takes longer than a row of the table, but not of few that are
-	 * read index-only.  All entries in order are what core's scan of the index
-	 * reads, too.
+	 * read index-only.  All entries in order are what core's scan of the
+	 * index reads, too.
 	 */
 	if (cost->negated ? !in_order : !cost->index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
@@ -311,7 +311,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				other.negated == is_notclause(lfirst(wanted)) &&
 				(test->clause == NULL ||
 				 (Node *) other.clause->clause == lfirst(wanted)))
-				*test = other;
+			*test = other;
 		if (test->clause == NULL)
 			elog(ERROR, "no test of a set is left");
 		rest = list_delete_ptr(rest, test->clause);
@@ -378,10 +378,11 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 		pages_cost(root, cost, pathkeys != NIL);
 
 	/*
-	 * A lookup in a set that is not known costs at most half of the table, since
-	 * if it gets too expensive it reads the table instead.  If the rows have to
-	 * come in order it cannot do that.  Then it can cost more, the less the table
-	 * is in order, and a sort is better unless few rows are asked for.
+	 * A lookup in a set that is not known costs at most half of the table,
+	 * since if it gets too expensive it reads the table instead.  If the rows
+	 * have to come in order it cannot do that.  Then it can cost more, the
+	 * less the table is in order, and a sort is better unless few rows are
+	 * asked for.
 	 */
 	all_in_order = pathkeys != NIL && root->tuple_fraction == 0;
 	if (!cost->is_known && !cost->negated &&
@@ -529,7 +530,7 @@ match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		foreach(second, clauses)
 			if (match_lookup(root, index, lfirst_node(RestrictInfo, second), &tests[1]) &&
 				tests[1].negated)
-				add_lookup_paths(root, index, tests, 2);
+			add_lookup_paths(root, index, tests, 2);
 	}
 }
 

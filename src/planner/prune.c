@@ -203,8 +203,8 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 	if (parent != NULL)
 		foreach(cell, parent->baserestrictinfo)
 			if (lfirst_node(RestrictInfo, cell)->security_level == IMPLIED_LEVEL)
-				parent->baserestrictinfo =
-					foreach_delete_current(parent->baserestrictinfo, cell);
+			parent->baserestrictinfo =
+				foreach_delete_current(parent->baserestrictinfo, cell);
 	if (rel->part_scheme == NULL || rel->boundinfo == NULL ||
 		root->parse->jointree == NULL)
 		return;

@@ -220,7 +220,7 @@ element_selectivity(PlannerInfo *root, const Test *test,
 /* The estimator for a restriction, by function. */
 static Selectivity
 estimate_restriction(PlannerInfo *root, Oid function, List *args,
-						int varRelid)
+					 int varRelid)
 {
 	Test		test;
 	VariableStatData vardata;
@@ -331,7 +331,7 @@ roaring64_share_read(PlannerInfo *root, Node *condition, int relid,
 /* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
-				 JoinType jointype, SpecialJoinInfo *sjinfo)
+			  JoinType jointype, SpecialJoinInfo *sjinfo)
 {
 	Test		test;
 	VariableStatData left;
@@ -370,7 +370,7 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
  * only once.  NULL if it is another test.
  */
 static SupportRequestCost *
-support_cost(SupportRequestCost *request)
+support_cost(SupportRequestCost * request)
 {
 	Oid			function;
 	List	   *args = request->node == NULL ? NIL :
@@ -384,8 +384,8 @@ support_cost(SupportRequestCost *request)
 		return NULL;
 	foreach(cell, args)
 		if (!IsA(lfirst(cell), Const))
-			elements += Max(roaring64_expected_cardinality(request->root,
-														   lfirst(cell)), 0);
+		elements += Max(roaring64_expected_cardinality(request->root,
+													   lfirst(cell)), 0);
 	request->startup = 0;
 	request->per_tuple = cpu_operator_cost * (SET_TEST_COST +
 											  elements * ELEMENT_COST);
@@ -423,14 +423,14 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(NULL);
 	if (request->is_join)
 		request->selectivity = estimate_join(request->root, request->funcid,
-												request->args,
-												request->jointype,
-												request->sjinfo);
+											 request->args,
+											 request->jointype,
+											 request->sjinfo);
 	else
 		request->selectivity = estimate_restriction(request->root,
-													   request->funcid,
-													   request->args,
-													   request->varRelid);
+													request->funcid,
+													request->args,
+													request->varRelid);
 	PG_RETURN_POINTER(request);
 }
 
@@ -448,7 +448,7 @@ roaring64_contsel(PG_FUNCTION_ARGS)
 	int			varRelid = PG_GETARG_INT32(3);
 
 	PG_RETURN_FLOAT8(estimate_restriction(root, get_opcode(operator),
-											 args, varRelid));
+										  args, varRelid));
 }
 
 /*
@@ -466,7 +466,7 @@ roaring64_contjoinsel(PG_FUNCTION_ARGS)
 	SpecialJoinInfo *sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
 
 	PG_RETURN_FLOAT8(estimate_join(root, get_opcode(operator), args,
-									  jointype, sjinfo));
+								   jointype, sjinfo));
 }
 
 /* How many runs of consecutive elements a set has, or about, if they are many. */

@@ -796,7 +796,7 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 	if (estimated.plan == root->glob)
 		forboth(a, estimated.expressions, b, estimated.values)
 			if (equal(lfirst(a), node))
-				return lfirst(b);
+			return lfirst(b);
 	/* this can make other plans */
 	value = estimate_expression_value(root, node);
 	if (!IsA(value, Const))
