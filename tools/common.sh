@@ -114,9 +114,9 @@ private_apt_source()
 # start: not those that are short statements by the thousands.
 long_statements()
 {
-	local short='advise|aggregates|argument_cache|argument_identity|chunked_set|compat'
+	local short='advise|aggregates|argument_cache|argument_identity|catalog|chunked_set|compat'
 
-	short+='|damaged|dedup|delay|dict|helpers|numbers|rollup|rollup_modes|user_state|within'
+	short+='|damaged|dedup|delay|dict|helpers|moving|numbers|rollup.*|user_state|within'
 	ls "$tree/test/sql" | sed 's,\.sql$,,' | grep -vxE "$short"
 }
 

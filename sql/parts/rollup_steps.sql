@@ -552,7 +552,8 @@ BEGIN
 	IF (@extschema@._roaring64_rollup_next(names)).tab IS NULL THEN
 		RETURN 'following';
 	END IF;
-	EXECUTE format('UPDATE %s SET state = ''copying'', rows_done = 0, rows_estimated = 0', names->>'state');
+	EXECUTE format('UPDATE %s SET state = ''copying'', rows_done = 0, rows_estimated = 0, told = clock_timestamp()',
+				   names->>'state');
 	RETURN 'copying';
 END
 $$;

@@ -102,10 +102,9 @@ ALTER TABLE tree ATTACH PARTITION tree_4 FOR VALUES IN (4);
 ALTER TABLE tree ATTACH PARTITION tree_2 FOR VALUES IN (2, 3);
 INSERT INTO tree_4 (k, id, day) VALUES (22, 2, 4);
 SELECT key, missing FROM roaring64_rollup_verify('leaves') WHERE set_name = 'ids';
-SET client_min_messages = notice;
 CALL roaring64_rollup_fold('leaves');
+SELECT state, rows_done FROM roaring64_rollup_stats('leaves');
 CALL roaring64_rollup_fold('leaves');
-SET client_min_messages = warning;
 SELECT has(20) AS twenty, has(22) AS twenty_two, (SELECT count(*) FROM roaring64_rollup_verify('leaves')) AS wrong;
 -- a partition by the name that another had, and one that is rewritten
 ALTER TABLE tree_1 RENAME TO tree_9;
