@@ -290,6 +290,20 @@ make_index(KeptArgument *arg, MemoryContext context)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* The set that is kept of an argument, with its index, or NULL. */
+static inline r64_set *
+find_kept(FunctionCallInfo fcinfo, int argno)
+{
+	Datum		datum = PG_GETARG_DATUM(argno);
+	KeptArgument *arg = get_kept(fcinfo, argno);
+
+	if (arg == NULL || !is_kept(arg, (struct varlena *) DatumGetPointer(datum)))
+		return NULL;
+	if (arg->set.index == NULL)
+		make_index(arg, fcinfo->flinfo->fn_mcxt);
+	return &arg->set;
+}
+
 /*
  * Returns an argument as a set.  A value that comes call after call is
  * detoasted and indexed once; any other is in *local.  Not for functions that
@@ -301,13 +315,10 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	KeptArgument *arg = get_kept(fcinfo, argno);
+	r64_set    *set = find_kept(fcinfo, argno);
 
-	if (arg != NULL && is_kept(arg, value))
-	{
-		if (arg->set.index == NULL)
-			make_index(arg, fcinfo->flinfo->fn_mcxt);
-		return &arg->set;
-	}
+	if (set != NULL)
+		return set;
 	if (arg != NULL && is_recognisable(arg, value))
 	{
 		bool		likely = is_likely(arg, value);
@@ -391,13 +402,14 @@ static void
 open_argument(FunctionCallInfo fcinfo, int argno, Argument *a)
 {
 	a->datum = PG_GETARG_DATUM(argno);
+	a->form = FORM_SET;
+	a->set = find_kept(fcinfo, argno);
+	if (a->set != NULL)
+		return;
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(a->datum)))
 		a->form = FORM_OBJECT;
 	else if (!open_parts(fcinfo, argno, 0, a))
-	{
-		a->form = FORM_SET;
 		a->set = roaring64_getarg(fcinfo, argno, &a->local);
-	}
 }
 
 /* Whether an argument contains an element. */
