@@ -12,6 +12,7 @@ import random
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
 from roaring64.sqlalchemy import Roaring64
 
@@ -57,11 +58,10 @@ SETS, PLAIN = make_models("Set", Roaring64), make_models("Plain", sa.JSON(none_a
 class World:
     """A session with an object of one of the models, and a second session."""
 
-    def __init__(self, engine, models, kind, expires):
+    def __init__(self, session, models, kind):
         self.model, self.row = models[kind], models["row"]
         self.is_plain = models is PLAIN
-        self.session = orm.Session(engine, expire_on_commit=expires)
-        self.engine = engine
+        self.session, self.engine = session, session.bind
         self.session.add_all(
             [
                 self.model(id=1, name="first", read=self.value(1, 2)),
@@ -204,54 +204,104 @@ def scripts():
         yield chosen.choice(list(SETS)), chosen.choice(list(STARTS)), chosen.random() < 0.5, (*steps, "commit")
 
 
-def play(engine, models, kind, start, expires, steps):
+def play(session, models, kind, start, steps):
     """Runs a script; gives what it left."""
-    with engine.begin() as connection:
+    with session.bind.begin() as connection:
         connection.execute(sa.delete(models["child"].__table__))
         connection.execute(sa.delete(models["row"].__table__))
-    world = World(engine, models, kind, expires)
+    world = World(session, models, kind)
     errors = []
 
     def shown(read):
         return read if read is None else sorted(read)
 
-    with world.session:
-        world.o = STARTS[start](world)
-        for step in steps:
-            try:
-                STEPS[step](world)
-                errors.append("")
-            except Exception as error:
-                errors.append(type(error).__name__)
-                if isinstance(error, (sa.exc.DBAPIError, sa.exc.PendingRollbackError)):
-                    world.session.rollback()
+    world.o = STARTS[start](world)
+    for step in steps:
         try:
-            value = shown(world.o.read)
+            STEPS[step](world)
+            errors.append("")
         except Exception as error:
-            value = type(error).__name__
-    with engine.connect() as connection:
+            errors.append(type(error).__name__)
+            if isinstance(error, (sa.exc.DBAPIError, sa.exc.PendingRollbackError)):
+                session.rollback()
+    try:
+        value = shown(world.o.read)
+    except Exception as error:
+        value = type(error).__name__
+    session.close()
+    with session.bind.connect() as connection:
         table = models["row"].__table__
         rows = connection.execute(sa.select(table.c.id, table.c.name, table.c.read).order_by(table.c.id)).all()
     return errors, value, [(id, name, shown(read)) for id, name, read in rows]
 
 
-@pytest.fixture(scope="module", params=["psycopg", "psycopg2"])
-def engine(request, database):
-    engine = sa.create_engine(f"postgresql+{request.param}://")
-    Base.metadata.create_all(engine)
-    yield engine
-    Base.metadata.drop_all(engine)
-    engine.dispose()
+class Sync:
+    """Sessions of a driver that blocks."""
+
+    def __init__(self, driver, _run):
+        self.engine = sa.create_engine(f"postgresql+{driver}://")
+
+    def with_session(self, function, *args, **options):
+        with orm.Session(self.engine, **options) as session:
+            return function(session, *args)
+
+    def with_connection(self, function):
+        with self.engine.begin() as connection:
+            function(connection)
+
+    def close(self):
+        self.engine.dispose()
+
+
+class Async:
+    """The same functions in asynchronous sessions."""
+
+    def __init__(self, driver, run):
+        self.engine, self.run = create_async_engine(f"postgresql+{driver}://"), run
+
+    def with_session(self, function, *args, **options):
+        async def run():
+            async with AsyncSession(self.engine, **options) as session:
+                return await session.run_sync(function, *args)
+
+        return self.run(run())
+
+    def with_connection(self, function):
+        async def run():
+            async with self.engine.begin() as connection:
+                await connection.run_sync(function)
+
+        self.run(run())
+
+    def close(self):
+        self.run(self.engine.dispose())
+
+
+# The first one has so many times the scripts of the others.
+DRIVERS = {"psycopg": (Sync, 1), "psycopg2": (Sync, 10), "asyncpg": (Async, 10)}
+
+
+@pytest.fixture(scope="module", params=DRIVERS)
+def driver(request, database, run):
+    kind, fewer = DRIVERS[request.param]
+    driver = kind(request.param, run)
+    driver.name, driver.every = request.param, EVERY * fewer
+    driver.with_connection(Base.metadata.create_all)
+    yield driver
+    driver.with_connection(Base.metadata.drop_all)
+    driver.close()
 
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
-def test_matrix(engine):
+def test_matrix(driver):
     differences, cells = [], 0
-    chosen = random.Random(f"which {SEED}")
-    every = EVERY if engine.driver == "psycopg" else 10 * EVERY
-    for kind, start, expires, steps in (script for script in scripts() if chosen.random() * every < 1):
+    chosen = random.Random(f"which {SEED} {driver.name}")
+    for kind, start, expires, steps in (script for script in scripts() if chosen.random() * driver.every < 1):
         cells += 1
-        is_, should_be = (play(engine, models, kind, start, expires, steps) for models in (SETS, PLAIN))
+        is_, should_be = (
+            driver.with_session(play, models, kind, start, steps, expire_on_commit=expires)
+            for models in (SETS, PLAIN)
+        )
         if is_ != should_be:
             differences.append(
                 f"{kind}: {start}, {expires}, {', '.join(steps)}\n  is        {is_}\n  should be {should_be}"
