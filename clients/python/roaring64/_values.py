@@ -8,9 +8,11 @@ of Roaring bitmaps, which is what pyroaring serializes.  As text it is
 from __future__ import annotations
 
 import json
+import reprlib
 import sys
 from array import array
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Union
 
@@ -28,6 +30,8 @@ Bytes = Union[bytes, bytearray, memoryview]
 MIN_ID = -(2**63)
 MAX_ID = 2**63 - 1
 _MODULUS = 2**64
+_WAY = """: assign another one, "read | {7}", or say it in the statement, "SET read = read | 7" \
+(Django: Add("read", 7), SQLAlchemy: read.add(7))"""
 
 
 class Bitmap(FrozenBitMap64):
@@ -38,6 +42,7 @@ class Bitmap(FrozenBitMap64):
     """
 
     __slots__ = ()
+    __array_ufunc__ = None  # an operator of numpy would take the ids one by one
 
     def __contains__(self, id: object) -> bool:
         is_id = isinstance(id, Integral) and MIN_ID <= int(id) <= MAX_ID
@@ -62,13 +67,8 @@ class Bitmap(FrozenBitMap64):
         return self[-1]
 
     def __getattr__(self, name: str) -> Any:
-        way = (
-            ': assign another one, "read | {7}", or say it in the statement, "SET read = read | 7"'
-        )
-        orm = ' (Django: Add("read", 7), SQLAlchemy: read.add(7))'
-        raise AttributeError(
-            f"a Bitmap has no {name!r}{way + orm if hasattr(BitMap64, name) else ''}"
-        )
+        way = _WAY if hasattr(BitMap64, name) else ""
+        raise AttributeError(f"a Bitmap has no {name!r}{way}")
 
     def __str__(self) -> str:  # repr() is the same
         if len(self) <= 20:  # noqa: PLR2004
@@ -134,25 +134,21 @@ def _to_signed(values: AnyBitmap) -> array[int]:
 def from_bytes(data: Bytes) -> Bitmap:
     """Return the set of bytes, which may be anything; raises ValueError if they are no set."""
     data = bytes(data)
-    try:
+    with suppress(IndexError, ValueError):
         result = Bitmap.deserialize(data)
-    except (IndexError, ValueError):
-        result = None
-    # Bytes after the set, for example, are not noticed otherwise.
-    if result is None or result.serialize() != data:
-        raise ValueError(f"{shown(data)} are not the bytes of a roaring64")
-    return result
+        # Bytes after the set, for example, are not noticed otherwise.
+        if result.serialize() == data:
+            return result
+    raise ValueError(f"{shown(data)} are not the bytes of a roaring64")
 
 
 def from_text(text: str) -> Bitmap:
     r"""Return the set of a text, ``{1,2,3}`` or ``\x...``; raises ValueError if it is none."""
-    try:
+    with suppress(TypeError, ValueError):
         if text.startswith("\\x"):
             return from_bytes(bytes.fromhex(text[2:]))
         if text[:1] + text[-1:] == "{}":
             return bitmap(json.loads(f"[{text[1:-1]}]"))
-    except (TypeError, ValueError):
-        pass
     raise ValueError(f"{shown(text)} is no set; for an array of sets, register the connection")
 
 
@@ -210,8 +206,5 @@ def _check_range(id: int) -> None:
 
 
 def shown(value: object) -> str:
-    """Return the value and its type, for a message."""
-    shown = repr(value)
-    if len(shown) > 60:  # noqa: PLR2004
-        shown = shown[:57] + "..."
-    return f"{shown} ({type(value).__name__})"
+    """Return the value, shortened, and its type, for a message."""
+    return f"{reprlib.repr(value)} ({type(value).__name__})"

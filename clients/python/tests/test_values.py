@@ -57,6 +57,22 @@ def test_like_a_set_of_ints(left, right, id):
         assert (value in made) == (value in left)
 
 
+def test_operators_with_arrays_of_numpy():
+    """An array is a set of ids on either side, and no operand for each of them."""
+    made = roaring64.bitmap([-3, 1, 2])
+    for values in ([1, 5], [1, 5, 7], [5]):
+        array = np.array(values)
+        for operation in (operator.or_, operator.and_, operator.sub, operator.xor):
+            assert type(operation(array, made)) is roaring64.Bitmap
+            assert operation(array, made) == operation({*values}, {*made})
+            assert operation(made, array) == operation({*made}, {*values})
+        assert (made == array) is (array == made) is False
+    for operation in (operator.or_, operator.sub):
+        for operands in ((np.int64(5), made), (made, np.int64(5))):
+            with pytest.raises(TypeError):
+                operation(*operands)
+
+
 def test_what_is_in_no_set():
     made = roaring64.bitmap(ENDS)
     for value in (2**63, -(2**63) - 1, 2**64 - 1, 2**64, 2**70, 1.0, "1", None, -2, 2):
@@ -206,9 +222,10 @@ def test_what_is_no_set(values, error, named):
 
 
 def test_long_values_are_shortened():
-    with pytest.raises(TypeError) as raised:
-        roaring64.bitmap("x" * 10**6)
-    assert len(str(raised.value)) < 120
+    for values in ("x" * 10**6, dict.fromkeys(range(10**6)), [[*range(10**6)]]):
+        with pytest.raises(TypeError) as raised:
+            roaring64.bitmap(values)
+        assert len(str(raised.value)) < 120
 
 
 @given(st.data())
