@@ -12,6 +12,7 @@ add and remove ids, as above, so that what others have added meanwhile stays.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Callable, Union
 
@@ -42,6 +43,9 @@ def _operator(sign: str, result: Any = None) -> Callable[..., Any]:
     return operator
 
 
+_test = partial(_operator, result=sa.Boolean())
+
+
 def _function(name: str, result: Any = None) -> Callable[[Any], Any]:
     return lambda self: sa.Function(name, self.expr, type_=result or Roaring64())
 
@@ -63,10 +67,10 @@ class Roaring64(UserDefinedType[Bitmap]):
         are, ``or_agg()`` and ``and_agg()`` are the union and intersection of all rows.
         """
 
-        contains = _operator("@>", sa.Boolean())
-        contained_by = _operator("<@", sa.Boolean())
-        overlaps = _operator("&&", sa.Boolean())
-        __or__, __and__, __sub__ = _operator("|"), _operator("&"), _operator("-")
+        contains, contained_by, overlaps = map(_test, ("@>", "<@", "&&"))
+        # The server's order, which a session must not find in Python, where it is that of subsets.
+        __lt__, __le__, __gt__, __ge__ = map(_test, ("<", "<=", ">", ">="))
+        __or__, __and__, __sub__ = map(_operator, ("|", "&", "-"))
 
         def add(self, other: Operand) -> Set:
             """Return the set with an id, or with all ids of a set; NULL counts as empty."""
@@ -125,8 +129,7 @@ async def claim_async(connection: AsyncConnection, set: str, key: str, id: Id) -
 
 
 def _claim(connection: Connection, set: str, key: str, id: Id) -> bool:
-    row = connection.execute(sa.text(FIND_TYPE)).first()
-    statement, sent = claim_sql(row, id, ":set :key :id")
+    statement, sent = claim_sql(connection.execute(sa.text(FIND_TYPE)).first(), id, ":set :key :id")
     return bool(connection.scalar(sa.text(statement), {"set": set, "key": key, "id": sent}))
 
 
@@ -145,7 +148,7 @@ def _operand(value: Any) -> Any:
 
 
 # A set that the caller could change in place, without the session's noticing, becomes a Bitmap:
-# one that is assigned, and one of an UPDATE, which the session puts into its objects.
+# one that is assigned, and what an UPDATE or a default leaves in the objects of the session.
 @sa.event.listens_for(orm.Mapper, "mapper_configured")
 def _freeze(mapper: orm.Mapper[Any], class_: type[Any]) -> None:
     def assigned(_target: object, value: Any, *_args: object) -> Any:
@@ -160,3 +163,4 @@ def _freeze(mapper: orm.Mapper[Any], class_: type[Any]) -> None:
         sa.event.listen(getattr(class_, key), "set", assigned, retval=True)
     if keys:
         sa.event.listen(class_, "refresh", refreshed)
+        sa.event.listen(class_, "refresh_flush", refreshed)

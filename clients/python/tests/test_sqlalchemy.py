@@ -43,6 +43,15 @@ class Special(Inbox):
     pass
 
 
+class Default(Base):
+    __tablename__ = "sqlalchemy_default"
+    id = orm.mapped_column(sa.Integer, primary_key=True)
+    name = orm.mapped_column(sa.Text, server_default="")
+    read = orm.mapped_column(Roaring64, default={1})
+    called = orm.mapped_column(Roaring64, default=lambda: [1, 2])
+    changed = orm.mapped_column(Roaring64, onupdate={3})
+
+
 @pytest.fixture(params=["psycopg", "psycopg2"])
 def engine(request, database):
     engine = sa.create_engine(f"postgresql+{request.param}://")
@@ -228,6 +237,32 @@ def test_update_by_value_leaves_a_bitmap(engine):
             session.execute(statement.values(starred=None))
             assert inbox.starred is None
             session.rollback()
+
+
+def test_defaults_leave_a_bitmap(engine):
+    """In the object, once it is flushed: to change it in place would change the default itself."""
+    with orm.Session(engine, expire_on_commit=False) as session:
+        session.add_all([one := Default(id=1), Default(id=2)])
+        session.commit()
+        one.name = "changed"
+        session.commit()
+        for value, expected in ((one.read, [1]), (one.called, [1, 2]), (one.changed, [3])):
+            assert type(value) is roaring64.Bitmap
+            assert list(value) == expected
+            with pytest.raises(AttributeError, match=r"read\.add\(7\)"):
+                value.add(7)
+
+
+def test_objects_agree_with_the_order_of_the_server(session):
+    """A session that would find in Python what an UPDATE has changed would ask for subsets."""
+    inboxes = session.scalars(sa.select(Inbox).order_by(Inbox.id)).all()
+    for sign in ("__lt__", "__le__", "__gt__", "__ge__"):
+        for value in ({2}, {1, 2, -3}, set()):
+            statement = sa.update(Inbox).where(getattr(Inbox.read, sign)(value))
+            session.execute(sa.update(Inbox).values(name="no"))
+            session.execute(statement.values(name="yes"))
+            rows = session.scalars(sa.select(sa.column("name")).select_from(Inbox.__table__).order_by(Inbox.id))
+            assert [inbox.name for inbox in inboxes] == rows.all()
 
 
 def test_ids_of_a_set_by_the_index(engine, session):
