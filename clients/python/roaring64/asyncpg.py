@@ -34,6 +34,5 @@ async def register(connection: Any) -> None:
 async def claim(connection: Any, set: str, key: str, id: Id) -> AsyncClaim:
     """Claim an id of a dedup set, as roaring64.psycopg.claim() does."""
     async with connection.transaction():
-        row = await connection.fetchrow(FIND_TYPE)
-        statement, sent = claim_sql(row, id, "$1 $2 $3")
+        statement, sent = claim_sql(await connection.fetchrow(FIND_TYPE), id, "$1 $2 $3")
         yield await connection.fetchval(statement, set, key, sent)

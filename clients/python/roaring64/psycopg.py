@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from psycopg import AsyncCursor, Cursor
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.rows import tuple_row
@@ -49,14 +50,14 @@ def claim(connection: Connection[Any], set: str, key: str, id: Id) -> Claim:
     Gives True if the id is new, and False if it is a duplicate or too old to tell.  The
     id is an int, a UUID or a str, as the set was made.
     """
-    cursor = connection.cursor(row_factory=tuple_row)
+    cursor = Cursor(connection, row_factory=tuple_row)
     return claim_with(connection.transaction(), cursor, set, key, id)
 
 
 @asynccontextmanager
 async def claim_async(connection: AsyncConnection[Any], set: str, key: str, id: Id) -> AsyncClaim:
     """Do the same as claim() for an asynchronous connection."""
-    async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
+    async with connection.transaction(), AsyncCursor(connection, row_factory=tuple_row) as cursor:
         statement, sent = claim_sql(await (await cursor.execute(FIND_TYPE)).fetchone(), id)
         yield (await (await cursor.execute(statement, [set, key, sent])).fetchall())[0][0]
 

@@ -14,7 +14,7 @@ from roaring64._values import load, to_text
 
 
 def register(connection: extensions.connection) -> None:
-    """Let the connection read roaring64 as Bitmap, and write bitmaps.
+    """Let the connection read roaring64 as Bitmap, and all connections write bitmaps.
 
     Make a bitmap() of other sets of ids.  A bitmap is a literal without a type, which
     PostgreSQL takes for a roaring64 where one belongs.  Raises LookupError if the
@@ -40,5 +40,4 @@ def claim(connection: extensions.connection, set: str, key: str, id: Id) -> Clai
 
     The block is that of ``with connection``: it ends the transaction.
     """
-    cursor = connection.cursor(cursor_factory=extensions.cursor)
-    return claim_with(connection, cursor, set, key, id)
+    return claim_with(connection, connection.cursor(cursor_factory=extensions.cursor), set, key, id)

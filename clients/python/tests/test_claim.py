@@ -55,6 +55,23 @@ def test_psycopg(database, processed, remembered, autocommit):
         check(roaring64.psycopg.claim, connection, processed, remembered, True)
 
 
+@pytest.mark.parametrize("name", ["ClientCursor", "RawCursor"])
+def test_other_cursors_of_psycopg(database, processed, remembered, run, name):
+    """How the cursors of the connection write parameters does not matter."""
+    if not hasattr(psycopg, name):
+        pytest.skip(f"this psycopg has no {name}")
+
+    async def claim_async():
+        kind = getattr(psycopg, "Async" + name)
+        async with await psycopg.AsyncConnection.connect(cursor_factory=kind) as connection:
+            async with roaring64.psycopg.claim_async(connection, processed, "k", 1) as new:
+                return new
+
+    with psycopg.connect(cursor_factory=getattr(psycopg, name)) as connection:
+        check(roaring64.psycopg.claim, connection, processed, remembered, True)
+    assert run(claim_async()) is False
+
+
 @pytest.mark.parametrize("autocommit", [False, True])
 def test_psycopg2(database, processed, remembered, autocommit):
     connection = psycopg2.connect("")
