@@ -33,8 +33,7 @@ def claim(connection: Any, set: str, key: str, id: Id) -> Claim:
 
     The connection is ``django.db.connection``, or one of ``connections``.
     """
-    block = transaction.atomic(using=connection.alias)
-    return claim_with(block, connection.cursor(), set, key, id)
+    return claim_with(transaction.atomic(connection.alias), connection.cursor(), set, key, id)
 
 
 class Roaring64Field(models.Field):
@@ -80,51 +79,56 @@ class Roaring64Field(models.Field):
     def contribute_to_class(self, cls: type[models.Model], name: str, **kwargs: Any) -> None:
         """Add the field to a model, whose objects then note from which row its value is."""
         super().contribute_to_class(cls, name, **kwargs)
-        self._row = f"_{name}_row"
         if cls._meta.abstract:
             return
+        self._row = f"_{name}_row"  # how often the value was set; database and key of its row
+        setattr(cls, self._row, (0, None, None))
         from_db, refresh, save = cls.from_db.__func__, cls.refresh_from_db, cls.save_base
 
+        # An override of these methods or a receiver of a signal may assign, too.
         @wraps(from_db)
-        def note_read(model: type[models.Model], *args: Any, **kwargs: Any) -> models.Model:
-            return self._note(from_db(model, *args, **kwargs))
+        def note_read(model: Any, db: str, field_names: Any, *args: Any, **kwargs: Any) -> Any:
+            made = from_db(model, db, field_names, *args, **kwargs)
+            return self._note(made, int(name in field_names))
 
         @wraps(refresh)
         def note_refresh(instance: models.Model, *args: Any, **kwargs: Any) -> None:
-            instance.__dict__.setdefault(self._row)  # until the value is set
+            if kwargs.get("fields"):
+                kwargs["fields"] = [*kwargs["fields"]]
+            reads = name in (kwargs.get("fields") or instance.__dict__)
+            sets = getattr(instance, self._row)[0] + 1 if reads else None
             refresh(instance, *args, **kwargs)
-            if self._row not in instance.__dict__:
-                self._note(instance)
+            self._note(instance, sets)
 
         @wraps(save)
         def note_save(instance: Any, *args: Any, update_fields: Any = None, **kwargs: Any) -> None:
-            before = instance.__dict__.get(name)
+            # Django 6 sets what an expression has given.
+            sets = getattr(instance, self._row)[0] + _is_expression(instance.__dict__.get(name))
             save(instance, *args, update_fields=update_fields, **kwargs)
-            # Who receives the signal may assign.  Django 6 sets what an expression has given.
-            kept = instance.__dict__.get(name) is before or _is_expression(before)
             # A transaction may be rolled back, so that a save() in it counts for nothing.
             final = connections[instance._state.db].get_autocommit()
-            if kept and final and name in (update_fields or [name]):
-                self._note(instance)
+            self._note(instance, sets if final and name in (update_fields or [name]) else None)
 
         cls.from_db = classmethod(note_read)
         cls.refresh_from_db, cls.save_base = note_refresh, note_save
 
-    def _note(self, instance: models.Model) -> models.Model:
-        key = getattr(instance, self.model._meta.pk.attname)
-        instance.__dict__[self._row] = instance._state.db, key
+    def _note(self, instance: models.Model, sets: int | None) -> models.Model:
+        """Note the row that the value is from, if it was set just so often."""
+        if getattr(instance, self._row)[0] == sets:
+            key = getattr(instance, self.model._meta.pk.attname)
+            setattr(instance, self._row, (sets, instance._state.db, key))
         return instance
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001
         """Return what save() writes: the value, or the column itself in the row it is from."""
         value = super().pre_save(model_instance, add)
-        row = model_instance.__dict__.get(self._row)
-        key = getattr(model_instance, self.model._meta.pk.attname)
-        if add or not row or row[1] != key or _is_expression(value):
+        _, alias, key = getattr(model_instance, self._row)
+        same = key == getattr(model_instance, self.model._meta.pk.attname)
+        if add or not same or _is_expression(value):
             return value
 
         def as_sql(_compiler: object, connection: Any) -> tuple[str, list[Any]]:
-            if connection.alias == row[0]:
+            if connection.alias == alias:
                 return connection.ops.quote_name(self.column), []
             return "%s", [self.get_prep_value(value)]
 
@@ -137,14 +141,15 @@ class Roaring64Field(models.Field):
             if value is not None and not _is_expression(value):
                 value = bitmap(value)
             instance.__dict__[self.field.attname] = value
-            instance.__dict__.pop(self.field._row, None)
+            sets, _, _ = getattr(instance, self.field._row)
+            setattr(instance, self.field._row, (sets + 1, None, None))
 
         def fetch_many(self, instances: list[models.Model]) -> None:
             """Read the value of several objects: FETCH_PEERS of Django 6.1."""
             unread = [i for i in instances if self.field.attname not in i.__dict__]
             super().fetch_many(unread)
             for instance in unread:
-                self.field._note(instance)
+                self.field._note(instance, getattr(instance, self.field._row)[0])
 
 
 def _is_expression(value: object) -> bool:

@@ -131,6 +131,35 @@ class Inbox(models.Model):
         ]
 
 
+class Assigning(models.Model):
+    """Its own code assigns where an object is made or read."""
+
+    name = models.TextField(default="")
+    read = Roaring64Field(default=())
+    assigns = None
+
+    class Meta:
+        app_label = "inboxes"
+
+    def assign(self, where):
+        if where == self.assigns:
+            self.read = {1, 9}
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.assign("init")
+
+    @classmethod
+    def from_db(cls, *args, **kwargs):
+        made = super().from_db(*args, **kwargs)
+        made.assign("from_db")
+        return made
+
+    def refresh_from_db(self, *args, **kwargs):
+        super().refresh_from_db(*args, **kwargs)
+        self.assign("refresh")
+
+
 @pytest.fixture(scope="module")
 def tables(database):
     for alias in connections:
@@ -138,8 +167,10 @@ def tables(database):
     with django_connection.schema_editor() as editor:
         editor.create_model(Inbox)
         editor.create_model(Note)
+        editor.create_model(Assigning)
     yield
     with django_connection.schema_editor() as editor:
+        editor.delete_model(Assigning)
         editor.delete_model(Note)
         editor.delete_model(Inbox)
     connections.close_all()
@@ -384,6 +415,32 @@ def test_when_a_set_counts_as_assigned():
         models.signals.post_save.disconnect(assign, sender=Inbox)
     inbox.save()
     assert ids_of(1) == [9]
+
+
+@pytest.mark.parametrize("where", [None, "init", "from_db", "post_init", "refresh"])
+def test_what_the_model_assigns_is_written(where, monkeypatch):
+    """What its own code assigns while Django reads an object is not taken for what was read."""
+    objects = Assigning.objects
+    objects.create(id=1, read={1})
+    monkeypatch.setattr(Assigning, "assigns", where)
+
+    def receive(instance, **kwargs):
+        instance.assign("post_init")
+
+    models.signals.post_init.connect(receive, sender=Assigning)
+    try:
+        for queryset in (objects.all(), objects.defer("read")):
+            read = queryset.get(id=1)
+            if where == "refresh":
+                read.refresh_from_db()
+            else:
+                read.refresh_from_db(fields=(field for field in ["name"]))
+            Assigning.objects.using("other").filter(id=1).update(read={7})
+            read.save()
+            assert list(objects.values_list("read", flat=True).get(id=1)) == ([1, 9] if where else [7])
+    finally:
+        models.signals.post_init.disconnect(receive, sender=Assigning)
+        objects.all().delete()
 
 
 @pytest.mark.skipif(django.VERSION < (6, 1), reason="Django has no FETCH_PEERS")
