@@ -204,6 +204,11 @@ def scripts():
         yield chosen.choice(list(SETS)), chosen.choice(list(STARTS)), chosen.random() < 0.5, (*steps, "commit")
 
 
+def shown(read):
+    """A value as both kinds have it; not so a set that could be changed in place, unnoticed."""
+    return read if read is None or hasattr(read, "add") else sorted(read)
+
+
 def play(session, models, kind, start, steps):
     """Runs a script; gives what it left."""
     with session.bind.begin() as connection:
@@ -211,9 +216,6 @@ def play(session, models, kind, start, steps):
         connection.execute(sa.delete(models["row"].__table__))
     world = World(session, models, kind)
     errors = []
-
-    def shown(read):
-        return read if read is None else sorted(read)
 
     world.o = STARTS[start](world)
     for step in steps:
