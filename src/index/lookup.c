@@ -38,6 +38,7 @@
 #include "access/stratnum.h"
 #include "access/tableam.h"
 #include "access/visibilitymap.h"
+#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
@@ -93,33 +94,25 @@ typedef struct LookupState
 	uint64		found;			/* rows of this and earlier batches */
 } LookupState;
 
-#define MAKE_COST(cost) makeFloat(psprintf("%.17e", (cost)))
-
-/* The custom_private of a plan. */
+/* The custom_private of a plan: its bytes, which copies of the plan keep. */
 List *
 roaring64_pack_lookup(const LookupPlan *plan)
 {
-	return list_make3(list_make2(makeInteger((int) plan->index),
-								 makeInteger(plan->direction)),
-					  list_make2(makeInteger(plan->index_only),
-								 makeInteger(plan->negated)),
-					  list_make2(MAKE_COST(plan->descent_cost),
-								 MAKE_COST(plan->table_cost)));
+	bytea	   *bytes = palloc(VARHDRSZ + sizeof(*plan));
+
+	SET_VARSIZE(bytes, VARHDRSZ + sizeof(*plan));
+	memcpy(VARDATA(bytes), plan, sizeof(*plan));
+	return list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1,
+								PointerGetDatum(bytes), false, false));
 }
 
 static LookupPlan
 unpack_lookup(const CustomScan *scan)
 {
-	List	   *flags = lsecond(scan->custom_private);
-	List	   *costs = lthird(scan->custom_private);
+	Const	   *packed = linitial_node(Const, scan->custom_private);
 	LookupPlan	plan;
 
-	plan.index = (Oid) intVal(linitial(linitial(scan->custom_private)));
-	plan.direction = intVal(lsecond(linitial(scan->custom_private)));
-	plan.index_only = intVal(linitial(flags)) != 0;
-	plan.negated = intVal(lsecond(flags)) != 0;
-	plan.descent_cost = floatVal(linitial(costs));
-	plan.table_cost = floatVal(lsecond(costs));
+	memcpy(&plan, VARDATA(DatumGetPointer(packed->constvalue)), sizeof(plan));
 	return plan;
 }
 

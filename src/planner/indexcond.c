@@ -53,66 +53,48 @@
  */
 #define MAX_KNOWN_SIZE	65536
 
-/* A set that is known when the plan is made, and the span of its elements. */
-typedef struct KnownSet
+/* Whether a set has all of the span of its elements. */
+static bool
+is_run(const r64_set *set)
 {
-	r64_set		set;
-	uint64		n;
 	int64		lo;
 	int64		hi;
-}			KnownSet;
 
-static void
-measure(KnownSet * known)
-{
-	r64_index_set(&known->set);
-	known->n = r64_cardinality(&known->set);
-	known->lo = known->hi = 0;
-	(void) r64_min(&known->set, &known->lo);
-	(void) r64_max(&known->set, &known->hi);
-}
-
-/* Whether a set has all of its span. */
-static bool
-is_run(const KnownSet * known)
-{
-	return known->n > 0 &&
-		(uint64) known->hi - (uint64) known->lo == known->n - 1;
+	return r64_min(set, &lo) && r64_max(set, &hi) &&
+		(uint64) hi - (uint64) lo == r64_cardinality(set) - 1;
 }
 
 /*
- * Measures a set if it is not large.  Returns whether the server's own scans of
- * a btree suit it: it has few elements or is a run.
+ * Whether the server's own scans of a btree suit a set: it is not large, and has
+ * few elements or is a run.
  */
 static bool
-suits_btree(KnownSet * known)
+suits_btree(r64_set *set)
 {
-	if (known->set.size > MAX_KNOWN_SIZE)
+	if (set->size > MAX_KNOWN_SIZE)
 		return false;
-	measure(known);
-	return known->n <= MAX_KEYS || is_run(known);
+	r64_index_set(set);
+	return r64_cardinality(set) <= MAX_KEYS || is_run(set);
 }
 
 /* The same of an expression, if the set is known. */
 bool
-roaring64_suits_btree(Node *set)
+roaring64_suits_btree(Node *node)
 {
-	KnownSet	known;
+	r64_set		set;
 
-	return roaring64_constant_set(NULL, set, &known.set) &&
-		suits_btree(&known);
+	return roaring64_constant_set(NULL, node, &set) && suits_btree(&set);
 }
 
 /* id = ANY (elements) */
 static List *
-any_of_elements(SupportRequestIndexCondition *request, Node *id,
-				KnownSet * known)
+any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 {
 	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
 	int64		elements[MAX_KEYS];
 	Datum		keys[MAX_KEYS];
-	int			n = (int) r64_read(&known->set, PG_INT64_MIN, PG_INT64_MAX,
-								   false, elements, MAX_KEYS);
+	int			n = (int) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
+								   elements, MAX_KEYS);
 	ArrayType  *array;
 
 	for (int i = 0; i < n; i++)
@@ -131,31 +113,33 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id,
 	return list_make1(test);
 }
 
+/* id >= bound or id <= bound; bound may be NULL */
 static Expr *
-make_bound(const KnownSet * known, int64 bound)
+compare_with(SupportRequestIndexCondition *request, Node *id, int strategy,
+			 int64 bound, bool is_null)
 {
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-							  Int64GetDatum(bound), known->n == 0,
-							  FLOAT8PASSBYVAL);
+	Oid			operator = get_opfamily_member(request->opfamily, INT8OID,
+											   INT8OID, strategy);
+
+	return make_opclause(operator, BOOLOID, false, (Expr *) copyObject(id),
+						 (Expr *) makeConst(INT8OID, -1, InvalidOid,
+											sizeof(int64), Int64GetDatum(bound),
+											is_null, FLOAT8PASSBYVAL),
+						 InvalidOid, InvalidOid);
 }
 
 /* id >= smallest AND id <= largest; of an empty set these are NULL */
 static List *
-within_span(SupportRequestIndexCondition *request, Node *id,
-			const KnownSet * known)
+within_span(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 {
-	Oid			ge = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
-										 BTGreaterEqualStrategyNumber);
-	Oid			le = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
-										 BTLessEqualStrategyNumber);
+	int64		lo = 0;
+	int64		hi = 0;
+	bool		is_empty = !r64_min(set, &lo) || !r64_max(set, &hi);
 
-	return list_make2(make_opclause(ge, BOOLOID, false, (Expr *) id,
-									make_bound(known, known->lo), InvalidOid,
-									InvalidOid),
-					  make_opclause(le, BOOLOID, false,
-									(Expr *) copyObject(id),
-									make_bound(known, known->hi), InvalidOid,
-									InvalidOid));
+	return list_make2(compare_with(request, id, BTGreaterEqualStrategyNumber,
+								   lo, is_empty),
+					  compare_with(request, id, BTLessEqualStrategyNumber,
+								   hi, is_empty));
 }
 
 /*
@@ -190,19 +174,16 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 {
 	bool		is_btree = request->index->relam == BTREE_AM_OID;
 	bool		is_first = is_btree && request->indexcol == 0;
-	KnownSet	known;
+	r64_set		known;
 
 	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
-	if (!roaring64_constant_set(NULL, set, &known.set))
-		return NIL;
-	if (!is_first)
-		measure(&known);
-	else if (!suits_btree(&known))
+	if (!roaring64_constant_set(NULL, set, &known) ||
+		(is_first && !suits_btree(&known)))
 		return NIL;				/* for a lookup */
 	request->lossy = !is_run(&known);
-	if (is_btree && known.n <= MAX_KEYS &&
-		(request->lossy || known.n <= MAX_SHORT_RUN) &&
+	if (is_btree &&
+		r64_cardinality(&known) <= (request->lossy ? MAX_KEYS : MAX_SHORT_RUN) &&
 		(is_first || ROARING64_ARRAY_KEEPS_ORDER))
 		return any_of_elements(request, id, &known);
 	return within_span(request, id, &known);

@@ -351,7 +351,7 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 	List	   *conditions = NIL;
 	bool		all_in_order;
 	QualCost	quals;
-	LookupPlan	plan = {.index = cost->index->indexoid};
+	LookupPlan	plan;
 
 	*path = *like;
 	path->type = T_CustomPath;
@@ -364,6 +364,8 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 		others = list_delete_ptr(others, tests[i].clause);
 		conditions = lappend(conditions, tests[i].clause->clause);
 	}
+	memset(&plan, 0, sizeof(plan)); /* also between its fields */
+	plan.index = cost->index->indexoid;
 	plan.direction = pathkeys == NIL ? 0 : descending ? -1 : 1;
 	plan.index_only = cost->index_only;
 	plan.negated = cost->negated;

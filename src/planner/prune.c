@@ -29,8 +29,12 @@
 /* Ranges to imply.  Of more there is one, from the first to the last. */
 #define MAX_RANGES		256
 
-/* The security level by which an implied condition is known. */
-#define IMPLIED_LEVEL	((Index) 20064)
+/*
+ * The place in the query's text that implied comparisons have, by which they are
+ * known.  No other has it: the server writes -1 where there is none.  Copies keep
+ * it, and nothing but messages of the parser reads it.
+ */
+#define IMPLIED_LOCATION	(-20064)
 
 static Expr *
 make_comparison(Node *id, int strategy, int64 bound)
@@ -39,11 +43,24 @@ make_comparison(Node *id, int strategy, int64 bound)
 											   getBaseType(exprType(id)),
 											   INT8OID, strategy);
 
-	return make_opclause(operator, BOOLOID, false, copyObject((Expr *) id),
-						 (Expr *) makeConst(INT8OID, -1, InvalidOid,
-											sizeof(int64), Int64GetDatum(bound),
-											false, FLOAT8PASSBYVAL),
-						 InvalidOid, InvalidOid);
+	OpExpr	   *comparison = (OpExpr *)
+		make_opclause(operator, BOOLOID, false, copyObject((Expr *) id),
+					  (Expr *) makeConst(INT8OID, -1, InvalidOid,
+										 sizeof(int64), Int64GetDatum(bound),
+										 false, FLOAT8PASSBYVAL),
+					  InvalidOid, InvalidOid);
+
+	comparison->location = IMPLIED_LOCATION;
+	return (Expr *) comparison;
+}
+
+static bool
+is_implied(Expr *condition)
+{
+	while (IsA(condition, BoolExpr))
+		condition = linitial(((BoolExpr *) condition)->args);
+	return IsA(condition, OpExpr) &&
+		((OpExpr *) condition)->location == IMPLIED_LOCATION;
 }
 
 /* lo <= id <= hi */
@@ -86,46 +103,46 @@ static Expr *
 make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 {
 	List	   *ranges = NIL;
-	bool		by_bound = rel->boundinfo != NULL &&
+	int			nbounds = rel->boundinfo != NULL &&
 		rel->boundinfo->strategy != PARTITION_STRATEGY_HASH &&
-		rel->part_scheme->partopfamily[0] == INTEGER_BTREE_FAM_OID;
+		rel->part_scheme->partopfamily[0] == INTEGER_BTREE_FAM_OID ?
+		rel->boundinfo->ndatums : 0;
 	int			next = 0;
+	int64		first;
 	int64		last;
 	int64		lo;
 	int64		hi;
 
 	r64_index_set(set);
-	if (!r64_min(set, &lo) || !r64_max(set, &last))
+	if (!r64_min(set, &first) || !r64_max(set, &last))
 		return (Expr *) makeBoolConst(false, false);
-	if (!by_bound && r64_cardinality(set) > MAX_RANGES)
-		return make_range(id, lo, last);
+	if (nbounds == 0 && r64_cardinality(set) > MAX_RANGES)
+		return make_range(id, first, last);
+	lo = first;
 	do
 	{
-		hi = by_bound ? last : lo;
-		while (by_bound && next < rel->boundinfo->ndatums &&
-			   get_bound(rel, next) <= lo)
+		while (next < nbounds && get_bound(rel, next) <= lo)
 			next++;
-		if (by_bound && next < rel->boundinfo->ndatums)
+		hi = nbounds == 0 ? lo : last;
+		if (next < nbounds)
 			(void) r64_prev(set, get_bound(rel, next) - 1, &hi);
 		ranges = lappend(ranges, make_range(id, lo, hi));
 	} while (hi < last && list_length(ranges) < MAX_RANGES &&
 			 r64_next(set, hi + 1, &lo));
 	if (hi < last)
-	{
-		(void) r64_min(set, &lo);
-		return make_range(id, lo, last);
-	}
+		return make_range(id, first, last);
 	return list_length(ranges) == 1 ? linitial(ranges) : make_orclause(ranges);
 }
 
 /*
- * Adds to a list of conditions of the relation relid what those of another list
- * imply that look it up in a known set, for the bounds that rel has.
+ * What those of some conditions of the relation relid imply that look it up in a
+ * known set, for the bounds that rel has.
  */
 static List *
-add_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
-			List *conditions, List *implied)
+find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
+			 List *conditions)
 {
+	List	   *implied = NIL;
 	ListCell   *cell;
 
 	foreach(cell, conditions)
@@ -153,12 +170,8 @@ add_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 			contain_volatile_functions(id))
 			continue;
 		foreach(part, make_ands_implicit(make_implied(rel, id, &set)))
-		{
-			RestrictInfo *added = make_simple_restrictinfo(root, lfirst(part));
-
-			added->security_level = IMPLIED_LEVEL;
-			implied = lappend(implied, added);
-		}
+			implied = lappend(implied,
+							  make_simple_restrictinfo(root, lfirst(part)));
 	}
 	return implied;
 }
@@ -202,21 +215,20 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 
 	if (parent != NULL)
 		foreach(cell, parent->baserestrictinfo)
-			if (lfirst_node(RestrictInfo, cell)->security_level == IMPLIED_LEVEL)
+			if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
 			parent->baserestrictinfo =
 				foreach_delete_current(parent->baserestrictinfo, cell);
-	if (rel->part_scheme == NULL || rel->boundinfo == NULL ||
-		root->parse->jointree == NULL)
+	if (rel->boundinfo == NULL || root->parse->jointree == NULL)
 		return;
 	if (parent != NULL)
 		parent->baserestrictinfo =
-			add_implied(root, parent->relid, rel, parent->baserestrictinfo,
-						parent->baserestrictinfo);
+			list_concat(parent->baserestrictinfo,
+						find_implied(root, parent->relid, rel,
+									 parent->baserestrictinfo));
 	else
 		rel->baserestrictinfo =
-			add_implied(root, rel->relid, rel,
-						list_conditions((Node *) root->parse->jointree),
-						rel->baserestrictinfo);
+			find_implied(root, rel->relid, rel,
+						 list_conditions((Node *) root->parse->jointree));
 }
 
 /*
@@ -232,8 +244,8 @@ roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL || entry->inh ||
 		root->simple_rel_array[root->append_rel_array[rel->relid]->parent_relid]->part_scheme)
 		return false;
-	implied.baserestrictinfo = add_implied(root, rel->relid, rel,
-										   rel->baserestrictinfo, NIL);
+	implied.baserestrictinfo = find_implied(root, rel->relid, rel,
+											rel->baserestrictinfo);
 	return implied.baserestrictinfo != NIL &&
 		relation_excluded_by_constraints(root, &implied, entry);
 }

@@ -38,7 +38,7 @@
 #define ELEMENT_COST		0.25
 
 /* Runs of a constant set to count before the rest is taken to be like them. */
-#define MAX_RUNS		256
+#define MAX_RUNS		64
 
 typedef struct Test
 {
@@ -118,13 +118,13 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 	double		known;
 
 	if (roaring64_average_frequency(stats) < 0 || test->right == INT8RANGEOID)
-		return roaring64_default_share(test->kind);
+		return ROARING64_DEFAULT_SHARE;
 	n = test->right == INT8OID ? 1 :
 		roaring64_expected_cardinality(root, other);
 	if (n >= 0)
 		return roaring64_share_passing_unknown(stats, test->kind, n);
 	share = roaring64_share_of_join(test->kind, stats, stats, &known);
-	return known > 0.5 ? share : roaring64_default_share(test->kind);
+	return known > 0.5 ? share : ROARING64_DEFAULT_SHARE;
 }
 
 /* A column of sets, on the left, against something. */
@@ -229,14 +229,14 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 	Selectivity selectivity;
 
 	if (!describe_test(function, args, &test))
-		return ROARING64_CONTAIN_SHARE;
+		return ROARING64_DEFAULT_SHARE;
 	examine_variable(root, linitial(args), varRelid, &vardata);
 	examine_variable(root, lsecond(args), varRelid, &second);
 	if ((vardata.rel == NULL) == (second.rel == NULL))
 	{
 		ReleaseVariableStats(vardata);
 		ReleaseVariableStats(second);
-		return roaring64_default_share(test.kind);
+		return ROARING64_DEFAULT_SHARE;
 	}
 	if (vardata.rel == NULL)
 	{
@@ -257,7 +257,7 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 	else if (test.left == INT8OID)
 		selectivity = element_selectivity(root, &test, &vardata, other);
 	else
-		selectivity = roaring64_default_share(test.kind);
+		selectivity = ROARING64_DEFAULT_SHARE;
 	ReleaseVariableStats(vardata);
 	CLAMP_PROBABILITY(selectivity);
 	return selectivity;
@@ -340,7 +340,7 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	Selectivity selectivity;
 
 	if (!describe_test(function, args, &test) || sjinfo == NULL)
-		return ROARING64_CONTAIN_SHARE;
+		return ROARING64_DEFAULT_SHARE;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
 	if (is_of_sets(test.left) && is_of_sets(test.right))
 		selectivity = sets_join_selectivity(&test, &left, &right);
@@ -349,7 +349,7 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	else if (test.right == INT8OID)
 		selectivity = element_join_selectivity(root, &test, &left, &right);
 	else
-		selectivity = roaring64_default_share(test.kind);
+		selectivity = ROARING64_DEFAULT_SHARE;
 
 	if (jointype == JOIN_SEMI || jointype == JOIN_ANTI)
 	{

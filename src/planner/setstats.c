@@ -46,6 +46,9 @@
 #define MAX_COMMON_SETS		100
 #define MAX_SETS_JOINED		32
 
+/* Bins of a histogram of integers, each of which a set is counted by. */
+#define MAX_INTEGER_BINS	16
+
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
 #define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
@@ -115,7 +118,6 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	memset(stats, 0, sizeof(*stats));
 	stats->nonnull = 1;
 	stats->average = stats->distinct = stats->outside = -1;
-	stats->common_limit = 1;
 	if (!HeapTupleIsValid(tuple))
 		return;
 	stats->nonnull = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
@@ -137,8 +139,6 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	load_rest(tuple, stats);
 	if (stats->dechist.nnumbers > 0)
 		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
-	if (stats->mcelem.nvalues > 0)
-		stats->common_limit = stats->mcelem.numbers[stats->mcelem.nvalues];
 }
 
 void
@@ -172,23 +172,6 @@ probe_next(const Probe *probe, int64 v, int64 *next)
 		return r64_next(probe->set, v, next);
 	*next = Max(v, probe->lo);
 	return *next <= probe->hi;
-}
-
-/*
- * The frequency of an element that the statistics do not know: what the known
- * ones leave of the occurrences, shared by as many.
- */
-static double
-unknown_frequency(const SetStats *stats)
-{
-	double		frequency = Min(ROARING64_CONTAIN_SHARE, stats->common_limit / 2);
-	double		left = stats->average;
-
-	if (stats->average < 0 || stats->mcelem.nvalues == 0)
-		return frequency;
-	for (int i = 0; i < stats->mcelem.nvalues; i++)
-		left -= stats->mcelem.numbers[i];
-	return Min(frequency, Max(left, 0) / stats->mcelem.nvalues);
 }
 
 /*
@@ -229,7 +212,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 {
 	int			bins = stats->nbins;
 	double		outside = probe_size(probe) - ncommon;
-	double		least = stats->common_limit;
+	double		least = 1;
 	int			next = 0;
 	int64		element;
 	bool		more = probe_next(probe, PG_INT64_MIN, &element);
@@ -242,8 +225,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 		double		count;
 		double		width;
 		double		distinct = get_bin(stats, bin, &lo, &hi);
-		double		frequency = Min(stats->rest.numbers[0] / bins / distinct,
-									stats->common_limit);
+		double		frequency = stats->rest.numbers[0] / bins / distinct;
 
 		least = Min(least, frequency);
 		if (more && element < lo)
@@ -296,10 +278,11 @@ make_tally(const SetStats *stats, const Probe *probe)
 			common[n++] = element;
 		}
 	}
+	/* without bins these are all elements */
 	if (stats->nbins > 0)
 		tally_rest(stats, probe, common, n, &tally);
 	else if (probe->set != NULL || probe->lo == probe->hi)
-		add_to_tally(&tally, probe_size(probe) - n, unknown_frequency(stats));
+		add_to_tally(&tally, probe_size(probe) - n, 0);
 	pfree(common);
 	return tally;
 }
@@ -524,7 +507,7 @@ roaring64_share_passing(const SetStats *stats, TestKind kind,
 	if (size == 0 && kind != TEST_CONTAINED)
 		return kind == TEST_CONTAINS ? 1 : 0;
 	if (stats->average < 0 || (stats->average > 0 && !has_elements(stats)))
-		return roaring64_default_share(kind);
+		return ROARING64_DEFAULT_SHARE;
 	if (kind == TEST_CONTAINS && probe->set == NULL)
 	{
 		/* who has both ends has what is between, if it has so many at all */
@@ -612,7 +595,7 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 
 	*tested = 0;
 	if (common < 0)
-		return roaring64_default_share(kind);
+		return ROARING64_DEFAULT_SHARE;
 	describe_column(a, &left);
 	describe_column(b, &right);
 	return share_of_pairs(kind, &left, &right, &tally, tested);
@@ -659,6 +642,7 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 	AttStatsSlot *rest = &stats->rest;
 	CommonInteger *sorted;
 	float4		left;
+	int			bins;
 
 	memset(stats, 0, sizeof(*stats));
 	load_integers(tuple, STATISTIC_KIND_MCV,
@@ -668,7 +652,6 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 	stats->average = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 	stats->distinct = distinct;
 	stats->outside = 0;
-	stats->common_limit = 1;
 	left = stats->average;
 
 	sorted = palloc(sizeof(CommonInteger) * Max(common->nvalues, 1));
@@ -676,7 +659,6 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 	{
 		sorted[i].value = DatumGetInt64(common->values[i]);
 		sorted[i].share = common->numbers[i];
-		stats->common_limit = Min(stats->common_limit, sorted[i].share);
 		left -= sorted[i].share;
 	}
 	qsort(sorted, common->nvalues, sizeof(CommonInteger), compare_integers);
@@ -689,19 +671,18 @@ load_integer_stats(HeapTuple tuple, double distinct, double most,
 
 	if (rest->nvalues < 2)
 		return;
-	stats->nbins = rest->nvalues - 1;
-	/* bins of the same frequency are one, unless there is too much in one */
-	if (most <= (distinct - common->nvalues) / stats->nbins)
-	{
-		rest->values[1] = rest->values[stats->nbins];
-		stats->nbins = 1;
-	}
-	rest->nnumbers = ROARING64_REST_NUMBERS + stats->nbins;
+	/* bins of the same frequency can be put together */
+	distinct -= common->nvalues;
+	bins = most <= distinct / (rest->nvalues - 1) ? 1 :
+		Min(rest->nvalues - 1, MAX_INTEGER_BINS);
+	for (int i = 1; i <= bins; i++)
+		rest->values[i] = rest->values[i * (rest->nvalues - 1) / bins];
+	stats->nbins = bins;
+	rest->nnumbers = ROARING64_REST_NUMBERS + bins;
 	rest->numbers = palloc(sizeof(float4) * rest->nnumbers);
 	rest->numbers[0] = Max(left, 0);
-	for (int i = 0; i < stats->nbins; i++)
-		rest->numbers[ROARING64_REST_NUMBERS + i] =
-			(distinct - common->nvalues) / stats->nbins;
+	for (int i = 0; i < bins; i++)
+		rest->numbers[ROARING64_REST_NUMBERS + i] = distinct / bins;
 }
 
 /*
@@ -899,7 +880,7 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 	SetStats	stats = {0};
 
 	if (!load_column_stats(root, reduce(root, node), false, &stats))
-		return ROARING64_CONTAIN_SHARE;
+		return ROARING64_DEFAULT_SHARE;
 	stats.nonnull *= roaring64_share_passing(&stats, TEST_CONTAINED, &nothing,
 											 true);
 	roaring64_free_stats(&stats);

@@ -40,8 +40,7 @@
 #define ROARING64_REST_NUMBERS	3	/* before those of top elements and bins */
 
 /* The share of the rows that pass a test without statistics, as core's arrays. */
-#define ROARING64_CONTAIN_SHARE	0.005
-#define ROARING64_OVERLAP_SHARE	0.01
+#define ROARING64_DEFAULT_SHARE	0.005
 
 typedef enum TestKind
 {
@@ -49,13 +48,6 @@ typedef enum TestKind
 	TEST_CONTAINED,
 	TEST_OVERLAPS
 } TestKind;
-
-static inline double
-roaring64_default_share(TestKind kind)
-{
-	return kind == TEST_OVERLAPS ? ROARING64_OVERLAP_SHARE :
-		ROARING64_CONTAIN_SHARE;
-}
 
 /* A set to test a column with, or, if set is NULL, the range [lo, hi]. */
 typedef struct Probe
@@ -80,7 +72,6 @@ typedef struct SetStats
 	double		distinct;		/* elements of the column; -1 if unknown */
 	double		outside;		/* how many of a probe outside of the bins a
 								 * row has on average; -1 if unknown */
-	double		common_limit;	/* an element not in mcelem is no more common */
 	AttStatsSlot sets;			/* the most common ones */
 	int			nsets;			/* of them */
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
