@@ -117,7 +117,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 
 	memset(stats, 0, sizeof(*stats));
 	stats->nonnull = 1;
-	stats->average = stats->distinct = stats->outside = -1;
+	stats->average = stats->distinct = -1;
 	if (!HeapTupleIsValid(tuple))
 		return;
 	stats->nonnull = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
@@ -250,9 +250,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
 	/* what came after ANALYZE, not more than a bin of it, or is in no set */
-	if (stats->outside >= 0)
-		tally->hits += stats->outside;
-	else if (!is_range)
+	if (!is_range)
 		add_to_tally(tally, Min(outside, stats->distinct / bins), least / 4);
 }
 
@@ -601,21 +599,6 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 	return share_of_pairs(kind, &left, &right, &tally, tested);
 }
 
-typedef struct CommonInteger
-{
-	int64		value;
-	float4		share;			/* of the rows */
-} CommonInteger;
-
-static int
-compare_integers(const void *a, const void *b)
-{
-	int64		x = ((const CommonInteger *) a)->value;
-	int64		y = ((const CommonInteger *) b)->value;
-
-	return (x > y) - (x < y);
-}
-
 /* Reads a slot of integers, and makes bigints of them. */
 static void
 load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
@@ -630,69 +613,57 @@ load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 }
 
 /*
- * Makes statistics of sets of one element out of core's statistics of a column
- * of integers, but as shares of all rows; to be freed.  distinct is how many
- * different integers the column has, most how many of them are asked for.
+ * How much a set has of the rows in a histogram of integers, which so many
+ * different ones are in.  common are those that are not in it.
  */
-static void
-load_integer_stats(HeapTuple tuple, double distinct, double most,
-				   SetStats *stats)
+static double
+share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
+			  double distinct, r64_set *set)
 {
-	AttStatsSlot *common = &stats->mcelem;
-	AttStatsSlot *rest = &stats->rest;
-	CommonInteger *sorted;
-	float4		left;
-	int			bins;
+	int			n = bounds->nvalues - 1;
 
-	memset(stats, 0, sizeof(*stats));
-	load_integers(tuple, STATISTIC_KIND_MCV,
-				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, common);
-	common->nvalues = Min(common->nvalues, common->nnumbers);
-	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES, rest);
-	stats->average = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
-	stats->distinct = distinct;
-	stats->outside = 0;
-	left = stats->average;
-
-	sorted = palloc(sizeof(CommonInteger) * Max(common->nvalues, 1));
-	for (int i = 0; i < common->nvalues; i++)
-	{
-		sorted[i].value = DatumGetInt64(common->values[i]);
-		sorted[i].share = common->numbers[i];
-		left -= sorted[i].share;
-	}
-	qsort(sorted, common->nvalues, sizeof(CommonInteger), compare_integers);
-	for (int i = 0; i < common->nvalues; i++)
-	{
-		common->values[i] = Int64GetDatum(sorted[i].value);
-		common->numbers[i] = sorted[i].share;
-	}
-	pfree(sorted);
-
-	if (rest->nvalues < 2)
-		return;
 	/* bins of the same frequency can be put together */
-	distinct -= common->nvalues;
-	bins = most <= distinct / (rest->nvalues - 1) ? 1 :
-		Min(rest->nvalues - 1, MAX_INTEGER_BINS);
-	for (int i = 1; i <= bins; i++)
-		rest->values[i] = rest->values[i * (rest->nvalues - 1) / bins];
-	stats->nbins = bins;
-	rest->nnumbers = ROARING64_REST_NUMBERS + bins;
-	rest->numbers = palloc(sizeof(float4) * rest->nnumbers);
-	rest->numbers[0] = Max(left, 0);
-	for (int i = 0; i < bins; i++)
-		rest->numbers[ROARING64_REST_NUMBERS + i] = distinct / bins;
+	int			bins = r64_cardinality(set) <= distinct / n ? 1 :
+		Min(n, MAX_INTEGER_BINS);
+	double		share = 0;
+
+	distinct = Max(distinct / bins, 1);
+	for (int bin = 0; bin < bins; bin++)
+	{
+		int64		lo = DatumGetInt64(bounds->values[bin * n / bins]);
+		int64		hi = DatumGetInt64(bounds->values[(bin + 1) * n / bins]);
+		double		count;
+		int64		first;
+		int64		last;
+
+		if (bin < bins - 1 && hi > lo)
+			hi--;
+		count = (double) r64_count_range(set, lo, hi);
+		for (int i = 0; count > 0 && i < common->nvalues; i++)
+		{
+			int64		v = DatumGetInt64(common->values[i]);
+
+			if (lo <= v && v <= hi && r64_contains(set, v))
+				count--;
+		}
+		/* a set that has too many has integers that are in no row */
+		if (count > distinct && r64_next(set, lo, &first) &&
+			r64_prev(set, hi, &last))
+			count = distinct * roaring64_width(first, last) /
+				roaring64_width(lo, hi);
+		share += Min(count / distinct, 1) / bins;
+	}
+	return share;
 }
 
 /*
- * The share of the rows of a column of integers that a set can have beyond an end
- * of the histogram: n elements from v on, if strategy is >=, or to v, if it is <=.
- * Core asks an index where the column ends.
+ * The share of the rows of a column of integers that is >= v or <= v, by the
+ * strategy, and so beyond an end of the histogram.  Core asks an index where the
+ * column ends.
  */
 static double
-share_beyond(PlannerInfo *root, VariableStatData *vardata,
-			 const SetStats *stats, int strategy, int64 v, double n)
+share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
+			 int64 v)
 {
 	Oid			operator = get_opfamily_member(INTEGER_BTREE_FAM_OID,
 											   vardata->atttype, INT8OID,
@@ -700,10 +671,9 @@ share_beyond(PlannerInfo *root, VariableStatData *vardata,
 	Const	   *bound = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 								  Int64GetDatum(v), false, FLOAT8PASSBYVAL);
 
-	return Min(n * stats->average / stats->distinct,
-			   restriction_selectivity(root, operator,
-									   list_make2(vardata->var, bound),
-									   InvalidOid, 0));
+	return restriction_selectivity(root, operator,
+								   list_make2(vardata->var, bound),
+								   InvalidOid, 0);
 }
 
 /*
@@ -715,37 +685,47 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 					   Oid function, double distinct, r64_set *set)
 {
 	HeapTuple	tuple = vardata->statsTuple;
-	Probe		probe = {.set = set};
-	SetStats	stats;
-	double		share = -1;
-	double		null_share = 0;
+	AttStatsSlot common;
+	AttStatsSlot bounds;
+	double		nonnull;
+	double		left;
+	double		share = 0;
+	int64		v;
 
 	r64_index_set(set);
-	if (HeapTupleIsValid(tuple) &&
-		statistic_proc_security_check(vardata, function))
+	if (!HeapTupleIsValid(tuple) ||
+		!statistic_proc_security_check(vardata, function))
+		return r64_cardinality(set) / distinct;
+	nonnull = left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	load_integers(tuple, STATISTIC_KIND_MCV,
+				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &common);
+	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES,
+				  &bounds);
+	for (int i = 0; i < Min(common.nvalues, common.nnumbers); i++)
 	{
-		null_share = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
-		load_integer_stats(tuple, distinct, probe_size(&probe), &stats);
-		if (stats.nbins > 0)
-		{
-			int64		lo = DatumGetInt64(stats.rest.values[0]);
-			int64		hi = DatumGetInt64(stats.rest.values[stats.nbins]);
-			int64		v;
-
-			if (r64_prev(set, lo - 1, &v) && v < lo)
-				stats.outside += share_beyond(root, vardata, &stats,
-											  BTLessEqualStrategyNumber, v,
-											  probe_count(&probe, PG_INT64_MIN, v));
-			if (r64_next(set, hi + 1, &v) && v > hi)
-				stats.outside += share_beyond(root, vardata, &stats,
-											  BTGreaterEqualStrategyNumber, v,
-											  probe_count(&probe, v, PG_INT64_MAX));
-		}
-		if (has_elements(&stats))
-			share = make_tally(&stats, &probe).hits;
-		roaring64_free_stats(&stats);
+		left -= common.numbers[i];
+		if (r64_contains(set, DatumGetInt64(common.values[i])))
+			share += common.numbers[i];
 	}
-	return share >= 0 ? share : (1 - null_share) * probe_size(&probe) / distinct;
+	if (bounds.nvalues > 1)
+	{
+		int64		lo = DatumGetInt64(bounds.values[0]);
+		int64		hi = DatumGetInt64(bounds.values[bounds.nvalues - 1]);
+
+		share += Max(left, 0) * share_in_bins(&bounds, &common,
+											  distinct - common.nvalues, set);
+		if (r64_prev(set, lo - 1, &v) && v < lo)
+			share += Min(r64_count_range(set, PG_INT64_MIN, v) * nonnull / distinct,
+						 share_beyond(root, vardata, BTLessEqualStrategyNumber, v));
+		if (r64_next(set, hi + 1, &v) && v > hi)
+			share += Min(r64_count_range(set, v, PG_INT64_MAX) * nonnull / distinct,
+						 share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v));
+	}
+	else if (common.nvalues == 0)
+		share = nonnull * r64_cardinality(set) / distinct;
+	free_attstatsslot(&common);
+	free_attstatsslot(&bounds);
+	return share;
 }
 
 /*

@@ -70,8 +70,6 @@ typedef struct SetStats
 	double		nonnull;		/* share of the rows */
 	double		average;		/* elements of a non-null row; -1 if unknown */
 	double		distinct;		/* elements of the column; -1 if unknown */
-	double		outside;		/* how many of a probe outside of the bins a
-								 * row has on average; -1 if unknown */
 	AttStatsSlot sets;			/* the most common ones */
 	int			nsets;			/* of them */
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
