@@ -141,7 +141,7 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	/* one walk over its buckets for all that is asked of it */
 	if (is_known && probe.set != NULL)
 		r64_index_set(probe.set);
-	roaring64_load_stats(vardata, test->function, is_known, &stats);
+	roaring64_load_stats(vardata, test->function, true, &stats);
 	if (!is_known)
 		share = set_against_unknown(root, test, other, &stats);
 	else
@@ -273,8 +273,8 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 	double		known;
 	double		share;
 
-	roaring64_load_stats(left, test->function, false, &a);
-	roaring64_load_stats(right, test->function, false, &b);
+	roaring64_load_stats(left, test->function, true, &a);
+	roaring64_load_stats(right, test->function, true, &b);
 	share = a.nonnull * b.nonnull *
 		roaring64_share_of_join(test->kind, &a, &b, &known);
 	roaring64_free_stats(&a);

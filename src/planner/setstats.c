@@ -80,30 +80,6 @@ check_slot(AttStatsSlot *slot, bool good)
 	memset(slot, 0, sizeof(*slot));
 }
 
-/* Reads the slot of our own kind, and where its parts are. */
-static void
-load_rest(HeapTuple tuple, SetStats *stats)
-{
-	AttStatsSlot *rest = &stats->rest;
-	int			others;
-
-	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
-			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, rest);
-	others = rest->nnumbers - ROARING64_REST_NUMBERS;
-	if (others > 0 && rest->numbers[2] >= 0 && rest->numbers[2] <= others)
-	{
-		stats->ntop = (int) rest->numbers[2];
-		stats->nbins = others - stats->ntop;
-	}
-	check_slot(rest, rest->valuetype == INT8OID && others > 0 &&
-			   rest->nvalues == others + (stats->nbins > 0) &&
-			   rest->numbers[1] > 0);
-	if (rest->nnumbers > 0)
-		stats->distinct = rest->numbers[1];
-	else
-		stats->ntop = stats->nbins = 0;
-}
-
 /*
  * Reads the statistics of a variable that holds sets, of which the most common
  * elements only if asked; to be freed.  function is what will be estimated; if
@@ -124,19 +100,27 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	if (!statistic_proc_security_check(vardata, function))
 		return;
 
-	if (with_common)
-		load_slot(tuple, STATISTIC_KIND_MCELEM,
-				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->mcelem);
+	load_slot(tuple, STATISTIC_KIND_MCELEM, ATTSTATSSLOT_NUMBERS |
+			  (with_common ? ATTSTATSSLOT_VALUES : 0), &stats->mcelem);
 	load_slot(tuple, STATISTIC_KIND_MCV,
 			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->sets);
 	stats->nsets = Min(stats->sets.nvalues, stats->sets.nnumbers);
-	check_slot(&stats->mcelem,
-			   stats->mcelem.valuetype == INT8OID &&
-			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
+	check_slot(&stats->mcelem, stats->mcelem.nnumbers > 3 &&
+			   (!with_common ||
+				(stats->mcelem.valuetype == INT8OID &&
+				 stats->mcelem.nnumbers == stats->mcelem.nvalues + 3)));
 	load_slot(tuple, STATISTIC_KIND_DECHIST, ATTSTATSSLOT_NUMBERS,
 			  &stats->dechist);
 	check_slot(&stats->dechist, stats->dechist.nnumbers > 1);
-	load_rest(tuple, stats);
+	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
+			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->rest);
+	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&
+			   stats->rest.nnumbers > 1 &&
+			   stats->rest.nnumbers == stats->rest.nvalues);
+	stats->nbins = Max(stats->rest.nnumbers - 1, 0);
+	stats->distinct = Max(stats->mcelem.nnumbers - 3, 0);
+	for (int bin = 0; bin < stats->nbins; bin++)
+		stats->distinct += stats->rest.numbers[bin + 1];
 	if (stats->dechist.nnumbers > 0)
 		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
 }
@@ -180,14 +164,12 @@ probe_next(const Probe *probe, int64 v, int64 *next)
 static double
 get_bin(const SetStats *stats, int bin, int64 *lo, int64 *hi)
 {
-	int			i = stats->ntop + bin;
-
-	*lo = DatumGetInt64(stats->rest.values[i]);
-	*hi = DatumGetInt64(stats->rest.values[i + 1]);
+	*lo = DatumGetInt64(stats->rest.values[bin]);
+	*hi = DatumGetInt64(stats->rest.values[bin + 1]);
 	/* but for the last, up to the next; an element can fill whole bins */
 	if (bin < stats->nbins - 1 && *hi > *lo)
 		(*hi)--;
-	return Max(stats->rest.numbers[ROARING64_REST_NUMBERS + i], 1);
+	return Max(stats->rest.numbers[bin + 1], 1);
 }
 
 /* Adds elements of a frequency, count of them. */
@@ -285,17 +267,11 @@ make_tally(const SetStats *stats, const Probe *probe)
 	return tally;
 }
 
-static bool
-has_elements(const SetStats *stats)
-{
-	return stats->mcelem.nvalues > 0 || stats->rest.nnumbers > 0;
-}
-
 /* The chance that a set has a given element of the column; -1 if unknown. */
 double
 roaring64_average_frequency(const SetStats *stats)
 {
-	if (stats->distinct < 0 || stats->average < 0)
+	if (stats->distinct <= 0 || stats->average < 0)
 		return -1;
 	return Min(stats->average / stats->distinct, 1);
 }
@@ -504,7 +480,7 @@ roaring64_share_passing(const SetStats *stats, TestKind kind,
 
 	if (size == 0 && kind != TEST_CONTAINED)
 		return kind == TEST_CONTAINS ? 1 : 0;
-	if (stats->average < 0 || (stats->average > 0 && !has_elements(stats)))
+	if (stats->average < 0 || (stats->average > 0 && stats->distinct <= 0))
 		return ROARING64_DEFAULT_SHARE;
 	if (kind == TEST_CONTAINS && probe->set == NULL)
 	{
@@ -540,7 +516,7 @@ roaring64_share_passing_unknown(const SetStats *stats, TestKind kind,
 
 /*
  * How many elements sets of two columns have in common, on average; -1 if
- * unknown.  The top elements are matched, the others are taken to be drawn from
+ * unknown.  The most common elements are matched, the others are taken to be drawn from
  * the larger of the two stocks.
  */
 static double
@@ -555,20 +531,20 @@ expected_common(const SetStats *a, const SetStats *b)
 	if (roaring64_average_frequency(a) < 0 ||
 		roaring64_average_frequency(b) < 0)
 		return -1;
-	for (int i = 0; i < a->ntop; i++)
+	for (int i = 0; i < a->mcelem.nvalues; i++)
 	{
-		int64		element = DatumGetInt64(a->rest.values[i]);
-		double		share_a;
+		int64		element = DatumGetInt64(a->mcelem.values[i]);
+		double		share_a = a->mcelem.numbers[i];
 		double		share_b;
 
-		while (j < b->ntop && DatumGetInt64(b->rest.values[j]) < element)
+		while (j < b->mcelem.nvalues &&
+			   DatumGetInt64(b->mcelem.values[j]) < element)
 			j++;
-		if (j == b->ntop)
+		if (j == b->mcelem.nvalues)
 			break;
-		if (DatumGetInt64(b->rest.values[j]) != element)
+		if (DatumGetInt64(b->mcelem.values[j]) != element)
 			continue;
-		share_a = a->rest.numbers[ROARING64_REST_NUMBERS + i];
-		share_b = b->rest.numbers[ROARING64_REST_NUMBERS + j];
+		share_b = b->mcelem.numbers[j];
 		common += share_a * share_b;
 		left_a -= share_a;
 		left_b -= share_b;
@@ -887,7 +863,7 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 	{
 		if (probe.set != NULL)
 			r64_index_set(probe.set);
-		if (has_elements(&stats))
+		if (stats.distinct > 0)
 			hits = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);
 	}

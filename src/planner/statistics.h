@@ -7,18 +7,11 @@
  * ones, histogram in byte order) a column of sets has, as core's arrays do,
  * MCELEM, the most common elements with the share of the non-null rows that
  * has each, and DECHIST, a histogram of the cardinalities and their average.
- * A third kind is ours.  It has a few of MCELEM again, since that can be 10,000
- * elements, too many to read for every plan of a join, and tells of the
- * elements that are not in MCELEM:
+ * A third kind is ours, of the elements that are not in MCELEM:
  *
- *	  values	the top elements, ascending; then, unless all elements are
- *				in MCELEM, bounds of n bins that hold the same number of
- *				occurrences each
- *	  numbers	[0] how many of the elements in bins a non-null row has on
- *				average, [1] how many different elements the column has,
- *				[2] how many top elements there are, and the share of the
- *				non-null rows that has each of them; then how many different
- *				elements each of the n bins has
+ *	  values	bounds of n bins that hold the same number of occurrences each
+ *	  numbers	how many of them a non-null row has on average; then how many
+ *				different ones each of the n bins has
  *
  * It takes the slot of the correlation between the rows' place and the byte
  * order of their sets, as a column has room for five kinds only.
@@ -37,7 +30,6 @@
 
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064
-#define ROARING64_REST_NUMBERS	3	/* before those of top elements and bins */
 
 /* The share of the rows that pass a test without statistics, as core's arrays. */
 #define ROARING64_DEFAULT_SHARE	0.005
@@ -75,7 +67,6 @@ typedef struct SetStats
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
 	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
 	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
-	int			ntop;			/* of rest */
 	int			nbins;			/* of rest */
 } SetStats;
 

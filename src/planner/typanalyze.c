@@ -46,9 +46,6 @@
  */
 #define MIN_COMMON		0.063
 
-/* Elements that are looked at in a join.  The others matter little, being rarer. */
-#define MAX_TOP			128
-
 typedef struct ElementCount
 {
 	int64		element;
@@ -380,45 +377,29 @@ make_bins(const ElementAnalysis *analysis, ElementCount **elements, int n,
 }
 
 /*
- * Fills the slot of our own, whose layout is in statistics.h.  Of the elements,
- * which are sorted anew, the first ncommon are the common ones.
+ * Fills the slot of our own, whose layout is in statistics.h.  Of the elements
+ * the first ncommon are the common ones.
  */
 static void
 store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
 		   ElementCount **elements, int ncommon, double totalrows)
 {
-	int			room = MAX_TOP + analysis->target + 2;
-	int			ntop = Min(ncommon, MAX_TOP);
-	int			bins;
-	double		rest = analysis->occurrences;
-	double		all = ncommon;
+	int			room = analysis->target + 3;
 	int64	   *values = palloc(sizeof(int64) * room);
 	float4	   *numbers = MemoryContextAlloc(stats->anl_context,
-											 sizeof(float4) * (ROARING64_REST_NUMBERS + room));
-	float4	   *shares = numbers + ROARING64_REST_NUMBERS;
+											 sizeof(float4) * room);
+	double		rest = analysis->occurrences;
+	int			bins = make_bins(analysis, elements + ncommon,
+								 (int) analysis->counts->members - ncommon,
+								 totalrows, values, numbers + 1);
 
+	if (bins == 0)
+		return;
 	for (int i = 0; i < ncommon; i++)
 		rest -= elements[i]->seen;
-	bins = make_bins(analysis, elements + ncommon,
-					 (int) analysis->counts->members - ncommon, totalrows,
-					 values + ntop, shares + ntop);
-	if (ntop + bins == 0)
-		return;
-	for (int bin = 0; bin < bins; bin++)
-		all += shares[ntop + bin];
-	qsort(elements, ncommon, sizeof(ElementCount *), compare_counts_down);
-	qsort(elements, ntop, sizeof(ElementCount *), compare_elements);
-	for (int i = 0; i < ntop; i++)
-	{
-		values[i] = elements[i]->element;
-		shares[i] = common_share(analysis, elements[i]);
-	}
 	numbers[0] = Max(rest, 0) / analysis->nrows;
-	numbers[1] = all;
-	numbers[2] = ntop;
-	fill_slot(stats, ROARING64_STATISTIC_KIND_REST,
-			  values, ntop + bins + (bins > 0),
-			  numbers, ROARING64_REST_NUMBERS + ntop + bins);
+	fill_slot(stats, ROARING64_STATISTIC_KIND_REST, values, bins + 1,
+			  numbers, bins + 1);
 }
 
 /*

@@ -115,7 +115,7 @@ SELECT within(10, 'SELECT FROM tagged a, tagged b WHERE a.tags && b.tags AND a.i
 SELECT within(2, 'SELECT FROM tagged, roaring64_elements(tags)');
 SELECT within(2, 'SELECT FROM tagged, roaring64_ranges(tags)');
 
--- A join reads the 128 top elements: they decide, and the others count by their number
+-- The most common elements of two columns are matched, and the others count by their number
 CREATE TABLE few_top AS SELECT i, (SELECT roaring64_agg(CASE WHEN j = 1 THEN i % 100 ELSE 1000 + hashint8(i * 10 + j) & 65535 END)
 	FROM generate_series(1, 5) j) AS s FROM generate_series(1, 4000) i;
 ANALYZE few_top;
