@@ -53,6 +53,22 @@ roaring64_call(Node *node, Oid *function)
 	return NIL;
 }
 
+/* A comparison of an integer with bound, or with NULL. */
+OpExpr *
+roaring64_compare(Oid family, Node *id, int strategy, int64 bound, bool is_null)
+{
+	Oid			operator = get_opfamily_member(family,
+											   getBaseType(exprType(id)),
+											   INT8OID, strategy);
+	Const	   *constant = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+									 Int64GetDatum(bound), is_null,
+									 FLOAT8PASSBYVAL);
+
+	return (OpExpr *) make_opclause(operator, BOOLOID, false,
+									copyObject((Expr *) id),
+									(Expr *) constant, InvalidOid, InvalidOid);
+}
+
 /* The function of two sets, of a type, with a name in the schema of another one. */
 Oid
 roaring64_of_sets(Oid function, const char *name, Oid type)

@@ -113,21 +113,6 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 	return list_make1(test);
 }
 
-/* id >= bound or id <= bound; bound may be NULL */
-static Expr *
-compare_with(SupportRequestIndexCondition *request, Node *id, int strategy,
-			 int64 bound, bool is_null)
-{
-	Oid			operator = get_opfamily_member(request->opfamily, INT8OID,
-											   INT8OID, strategy);
-
-	return make_opclause(operator, BOOLOID, false, (Expr *) copyObject(id),
-						 (Expr *) makeConst(INT8OID, -1, InvalidOid,
-											sizeof(int64), Int64GetDatum(bound),
-											is_null, FLOAT8PASSBYVAL),
-						 InvalidOid, InvalidOid);
-}
-
 /* id >= smallest AND id <= largest; of an empty set these are NULL */
 static List *
 within_span(SupportRequestIndexCondition *request, Node *id, r64_set *set)
@@ -136,10 +121,12 @@ within_span(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 	int64		hi = 0;
 	bool		is_empty = !r64_min(set, &lo) || !r64_max(set, &hi);
 
-	return list_make2(compare_with(request, id, BTGreaterEqualStrategyNumber,
-								   lo, is_empty),
-					  compare_with(request, id, BTLessEqualStrategyNumber,
-								   hi, is_empty));
+	return list_make2(roaring64_compare(request->opfamily, id,
+										BTGreaterEqualStrategyNumber, lo,
+										is_empty),
+					  roaring64_compare(request->opfamily, id,
+										BTLessEqualStrategyNumber, hi,
+										is_empty));
 }
 
 /*

@@ -39,16 +39,8 @@
 static Expr *
 make_comparison(Node *id, int strategy, int64 bound)
 {
-	Oid			operator = get_opfamily_member(INTEGER_BTREE_FAM_OID,
-											   getBaseType(exprType(id)),
-											   INT8OID, strategy);
-
-	OpExpr	   *comparison = (OpExpr *)
-		make_opclause(operator, BOOLOID, false, copyObject((Expr *) id),
-					  (Expr *) makeConst(INT8OID, -1, InvalidOid,
-										 sizeof(int64), Int64GetDatum(bound),
-										 false, FLOAT8PASSBYVAL),
-					  InvalidOid, InvalidOid);
+	OpExpr	   *comparison = roaring64_compare(INTEGER_BTREE_FAM_OID, id,
+											   strategy, bound, false);
 
 	comparison->location = IMPLIED_LOCATION;
 	return (Expr *) comparison;

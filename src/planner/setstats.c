@@ -641,14 +641,10 @@ static double
 share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
 			 int64 v)
 {
-	Oid			operator = get_opfamily_member(INTEGER_BTREE_FAM_OID,
-											   vardata->atttype, INT8OID,
-											   strategy);
-	Const	   *bound = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-								  Int64GetDatum(v), false, FLOAT8PASSBYVAL);
+	OpExpr	   *beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
+										   strategy, v, false);
 
-	return restriction_selectivity(root, operator,
-								   list_make2(vardata->var, bound),
+	return restriction_selectivity(root, beyond->opno, beyond->args,
 								   InvalidOid, 0);
 }
 
