@@ -133,21 +133,20 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 				Node *other)
 {
 	SetStats	stats;
-	r64_set		set;
 	Probe		probe;
-	bool		is_known = roaring64_make_probe(root, other, &set, &probe);
+	bool		is_known = roaring64_make_probe(root, other, &probe);
 	double		share;
 
 	/* one walk over its buckets for all that is asked of it */
-	if (is_known && probe.set != NULL)
-		r64_index_set(probe.set);
+	if (is_known && probe.is_set)
+		r64_index_set(&probe.set);
 	roaring64_load_stats(vardata, test->function, true, &stats);
 	if (!is_known)
 		share = set_against_unknown(root, test, other, &stats);
 	else
 		share = roaring64_share_passing(&stats, test->kind, &probe,
-										probe.set == NULL ||
-										set.size <= MAX_COMPARED_SIZE);
+										!probe.is_set ||
+										probe.set.size <= MAX_COMPARED_SIZE);
 	share *= stats.nonnull;
 	roaring64_free_stats(&stats);
 	return share;

@@ -135,25 +135,25 @@ roaring64_free_stats(SetStats *stats)
 }
 
 static double
-probe_count(const Probe *probe, int64 lo, int64 hi)
+probe_count(Probe *probe, int64 lo, int64 hi)
 {
-	if (probe->set != NULL)
-		return (double) r64_count_range(probe->set, lo, hi);
+	if (probe->is_set)
+		return (double) r64_count_range(&probe->set, lo, hi);
 	return roaring64_width(Max(lo, probe->lo), Min(hi, probe->hi));
 }
 
 static double
-probe_size(const Probe *probe)
+probe_size(Probe *probe)
 {
 	return probe_count(probe, PG_INT64_MIN, PG_INT64_MAX);
 }
 
 /* The first element from v on; false if there is none. */
 static bool
-probe_next(const Probe *probe, int64 v, int64 *next)
+probe_next(Probe *probe, int64 v, int64 *next)
 {
-	if (probe->set != NULL)
-		return r64_next(probe->set, v, next);
+	if (probe->is_set)
+		return r64_next(&probe->set, v, next);
 	*next = Max(v, probe->lo);
 	return *next <= probe->hi;
 }
@@ -189,7 +189,7 @@ add_to_tally(Tally *tally, double count, double frequency)
  * bins.  common has the elements, ascending, that are accounted for already.
  */
 static void
-tally_rest(const SetStats *stats, const Probe *probe,
+tally_rest(const SetStats *stats, Probe *probe,
 		   const int64 *common, int ncommon, Tally *tally)
 {
 	int			bins = stats->nbins;
@@ -198,7 +198,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 	int			next = 0;
 	int64		element;
 	bool		more = probe_next(probe, PG_INT64_MIN, &element);
-	bool		is_range = probe->set == NULL && probe->lo < probe->hi;
+	bool		is_range = !probe->is_set && probe->lo < probe->hi;
 
 	for (int bin = 0; bin < bins && outside > 0; bin++)
 	{
@@ -227,7 +227,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 		/* a range has integers that are in no set; a set, if it has too many */
 		if (is_range)
 			count *= Min(distinct / Max(width, 1), 1);
-		else if (count > distinct && r64_prev(probe->set, hi, &hi))
+		else if (count > distinct && r64_prev(&probe->set, hi, &hi))
 			count = distinct * roaring64_width(element, hi) / Max(width, 1);
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
@@ -237,7 +237,7 @@ tally_rest(const SetStats *stats, const Probe *probe,
 }
 
 static Tally
-make_tally(const SetStats *stats, const Probe *probe)
+make_tally(const SetStats *stats, Probe *probe)
 {
 	Tally		tally = {0};
 	int64	   *common = palloc(sizeof(int64) * Max(stats->mcelem.nvalues, 1));
@@ -261,7 +261,7 @@ make_tally(const SetStats *stats, const Probe *probe)
 	/* without bins these are all elements */
 	if (stats->nbins > 0)
 		tally_rest(stats, probe, common, n, &tally);
-	else if (probe->set != NULL || probe->lo == probe->hi)
+	else if (probe->is_set || probe->lo == probe->hi)
 		add_to_tally(&tally, probe_size(probe) - n, 0);
 	pfree(common);
 	return tally;
@@ -290,7 +290,6 @@ typedef struct Side
 {
 	SizeClass	classes[MAX_CLASSES];
 	int			nclasses;
-	r64_set		sets[MAX_COMMON_SETS];
 	Probe		probes[MAX_COMMON_SETS];
 	double		shares[MAX_COMMON_SETS];	/* of the non-null rows */
 	int			nsets;
@@ -320,15 +319,15 @@ describe_column(const SetStats *stats, Side *side)
 	side->nsets = Min(stats->nsets, MAX_COMMON_SETS);
 	for (int i = 0; i < side->nsets; i++)
 	{
-		side->sets[i] = DatumGetRoaring64(stats->sets.values[i]);
-		side->probes[i].set = &side->sets[i];
+		side->probes[i].is_set = true;
+		side->probes[i].set = DatumGetRoaring64(stats->sets.values[i]);
 		side->shares[i] = stats->sets.numbers[i] / stats->nonnull;
 	}
 }
 
 /* A probe of so many elements, which is NULL if it is not known. */
 static void
-describe_probe(const Probe *probe, double size, Side *side)
+describe_probe(Probe *probe, double size, Side *side)
 {
 	memset(side, 0, sizeof(*side));
 	side->nclasses = 1;
@@ -380,15 +379,15 @@ test_common_sets(TestKind kind, Side *a, Side *b, double *tested, double *hits)
 		Probe	   *x = &a->probes[i / nb];
 		Probe	   *y = &b->probes[i % nb];
 		double		share = a->shares[i / nb] * b->shares[i % nb];
-		double		both = y->set == NULL ? probe_count(x, y->lo, y->hi) :
-			(double) r64_and_cardinality(x->set, y->set);
+		double		both = !y->is_set ? probe_count(x, y->lo, y->hi) :
+			(double) r64_and_cardinality(&x->set, &y->set);
 		bool		passes = kind == TEST_OVERLAPS ? both > 0 :
 			both == probe_size(kind == TEST_CONTAINS ? y : x);
 
 		if (passes)
 			passing += share;
 		/* a range that is to be contained is one element of the tally */
-		*hits -= share * (kind == TEST_CONTAINS && y->set == NULL ? passes : both);
+		*hits -= share * (kind == TEST_CONTAINS && !y->is_set ? passes : both);
 	}
 	return passing;
 }
@@ -470,7 +469,7 @@ share_of_pairs(TestKind kind, Side *a, Side *b, const Tally *tally,
  */
 double
 roaring64_share_passing(const SetStats *stats, TestKind kind,
-						const Probe *probe, bool test_common)
+						Probe *probe, bool test_common)
 {
 	double		size = probe_size(probe);
 	double		tested;
@@ -482,7 +481,7 @@ roaring64_share_passing(const SetStats *stats, TestKind kind,
 		return kind == TEST_CONTAINS ? 1 : 0;
 	if (stats->average < 0 || (stats->average > 0 && stats->distinct <= 0))
 		return ROARING64_DEFAULT_SHARE;
-	if (kind == TEST_CONTAINS && probe->set == NULL)
+	if (kind == TEST_CONTAINS && !probe->is_set)
 	{
 		/* who has both ends has what is between, if it has so many at all */
 		Probe		first = {.lo = probe->lo,.hi = probe->lo};
@@ -763,32 +762,28 @@ reduce(PlannerInfo *root, Node *node)
 }
 
 /*
- * Whether an expression is a constant that a column can be tested with.  set has
- * room for it if it is a set.  It is good for as long as the current memory
- * context is.  root may be NULL.
+ * Whether an expression is a constant that a column can be tested with.  It is
+ * good for as long as the current memory context is.  root may be NULL.
  */
 bool
-roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
-					 Probe *probe)
+roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
 {
 	Const	   *constant = (Const *) reduce(root, node);
 	Oid			type;
 
 	memset(probe, 0, sizeof(*probe));
-	probe->set = set;
 	if (!IsA(constant, Const) || constant->constisnull)
 		return false;
 	type = getBaseType(constant->consttype);
-	if (roaring64_is_type(type))
-		*set = DatumGetRoaring64(constant->constvalue);
+	probe->is_set = roaring64_is_type(type);
+	if (probe->is_set)
+		probe->set = DatumGetRoaring64(constant->constvalue);
 	else if (type == INT8RANGEOID)
 		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
 	else if (type == INT8OID)
 		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
 	else
 		return false;
-	if (!roaring64_is_type(type))
-		probe->set = NULL;
 	return true;
 }
 
@@ -798,7 +793,10 @@ roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
 {
 	Probe		probe;
 
-	return roaring64_make_probe(root, node, set, &probe) && probe.set != NULL;
+	if (!roaring64_make_probe(root, node, &probe))
+		return false;
+	*set = probe.set;
+	return probe.is_set;
 }
 
 /*
@@ -851,14 +849,14 @@ roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
 	SetStats	stats;
 	double		hits = -1;
 
-	if (!roaring64_make_probe(root, part, &set, &probe))
+	if (!roaring64_make_probe(root, part, &probe))
 		return roaring64_expected_cardinality(root, node);
-	if (probe.set == NULL && roaring64_constant_set(root, node, &set))
+	if (!probe.is_set && roaring64_constant_set(root, node, &set))
 		return (double) r64_count_range(&set, probe.lo, probe.hi);
 	if (load_column_stats(root, reduce(root, node), true, &stats))
 	{
-		if (probe.set != NULL)
-			r64_index_set(probe.set);
+		if (probe.is_set)
+			r64_index_set(&probe.set);
 		if (stats.distinct > 0)
 			hits = make_tally(&stats, &probe).hits;
 		roaring64_free_stats(&stats);

@@ -41,10 +41,11 @@ typedef enum TestKind
 	TEST_OVERLAPS
 } TestKind;
 
-/* A set to test a column with, or, if set is NULL, the range [lo, hi]. */
+/* A set to test a column with, or the range [lo, hi]. */
 typedef struct Probe
 {
-	r64_set    *set;
+	bool		is_set;
+	r64_set		set;
 	int64		lo;
 	int64		hi;
 } Probe;
@@ -75,7 +76,7 @@ extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
 								 bool with_common, SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
 extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
-									  const Probe *probe, bool test_common);
+									  Probe *probe, bool test_common);
 extern double roaring64_share_passing_unknown(const SetStats *stats,
 											  TestKind kind, double size);
 extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
@@ -85,8 +86,7 @@ extern double roaring64_share_in_set(PlannerInfo *root,
 									 VariableStatData *vardata, Oid function,
 									 double distinct, r64_set *set);
 extern Node *roaring64_estimate_once(PlannerInfo *root, Node *node);
-extern bool roaring64_make_probe(PlannerInfo *root, Node *node, r64_set *set,
-								 Probe *probe);
+extern bool roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   r64_set *set);
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
