@@ -415,6 +415,32 @@ RESET enable_bitmapscan;
 RESET enable_seqscan;
 DROP TABLE ordered;
 
+-- a plan costs what it reads: a page for each place where scattered ids are, the elements of sets, and the rows that a
+-- GIN index finds and that do not pass; and a stable set is computed once
+CREATE TABLE costs AS SELECT i::bigint AS id, hashint8(i) & 255 AS kind, hashint8(i) & 15 AS class,
+	roaring64_agg(hashint8(i * 10 + j) & 1023) AS tags, repeat('x', 100) AS filler
+FROM generate_series(1, 20000) i, generate_series(1, 2 + i % 3) j GROUP BY i ORDER BY i;
+CREATE UNIQUE INDEX costs_id ON costs (id);
+CREATE INDEX costs_kind ON costs (kind);
+CREATE INDEX costs_class ON costs (class);
+CREATE INDEX costs_tags ON costs USING gin (tags);
+VACUUM ANALYZE costs;
+CREATE FUNCTION scans_of(condition text, ids roaring64) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT trim(line, ' ->') FROM plan_of(format('SELECT * FROM costs WHERE %s %L::roaring64', condition, ids)) line
+	WHERE line ~ ' on ' $$;
+SELECT scans_of('kind = 45 AND id <@', roaring64_agg(abs(hashint8(i)) % 20000)) FROM generate_series(1, 500) i;
+SELECT scans_of('tags &&', roaring64_agg(i * 3)) FROM generate_series(1, 200) i;
+SELECT scans_of('class = 3 AND tags <@', roaring64_agg(i * 3)) FROM generate_series(1, 100) i;
+CREATE FUNCTION permitted() RETURNS roaring64 STABLE LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE NOTICE 'computed';
+	RETURN '{5,7,15000}';
+END $$;
+EXPLAIN (COSTS OFF) SELECT * FROM costs WHERE id <@ permitted() AND kind = 3;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parted WHERE id <@ permitted();
+DROP FUNCTION permitted, scans_of;
+DROP TABLE costs;
+
 -- the same rows by index as without
 SELECT q, same_without_index(q) FROM unnest(ARRAY[
 	$$SELECT * FROM messages WHERE id <@ '{-5,2,3,400,30000,99999999}'$$,
