@@ -22,9 +22,6 @@
 #include "gin.h"
 #include "type/roaring64.h"
 
-/* How many elements are read at once. */
-#define BATCH	512
-
 /*
  * GIN sorts the keys of a value in one allocation of so many bytes for each
  * (keyEntryData in ginutil.c).
@@ -112,47 +109,37 @@ add_key(ExtractedKeys *extracted, int64 key)
 	extracted->keys[extracted->n++] = Int64GetDatum(key);
 }
 
-/* Every element is a key. */
-static void
-extract_elements(ExtractedKeys *extracted, r64_set *set)
+/*
+ * Finds the first run of consecutive keys of a set, none of them before from.
+ * Returns false if there is none.
+ */
+bool
+roaring64_gin_next_run(r64_set *set, int shift, int64 from,
+					   int64 *first, int64 *last)
 {
-	int64		from = PG_INT64_MIN;
-	int64		batch[BATCH];
-	size_t		got;
-
-	if (r64_cardinality(set) > MAX_KEYS)
-		too_many_keys();
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		got = r64_read(set, from, PG_INT64_MAX, false, batch, BATCH);
-		for (size_t i = 0; i < got; i++)
-			add_key(extracted, batch[i]);
-		/* where the last bigint was read there is nothing more to read */
-		if (got < BATCH || batch[got - 1] == PG_INT64_MAX)
-			return;
-		from = batch[got - 1] + 1;
-	} while (true);
+	if (shift == 0)
+		return r64_next_run(set, from, PG_INT64_MAX, first, last);
+	return r64_next_container_run(set, from * (INT64CONST(1) << shift),
+								  first, last);
 }
 
-/* Every container is a key. */
 static void
-extract_containers(ExtractedKeys *extracted, r64_set *set, int shift)
+extract_keys(ExtractedKeys *extracted, r64_set *set, int shift)
 {
-	int64		from = PG_INT64_MIN;
-	int64		key;
+	int64		key = PG_INT64_MIN >> shift;
 	int64		last;
 
-	while (r64_next_container_run(set, from, &key, &last))
+	while (roaring64_gin_next_run(set, shift, key, &key, &last))
 	{
-		for (; key <= last; key++)
+		for (; key < last; key++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			add_key(extracted, key);
 		}
+		add_key(extracted, last);
 		if (last == PG_INT64_MAX >> shift)
-			return;
-		from = key * (INT64CONST(1) << shift);
+			break;
+		key = last + 1;
 	}
 }
 
@@ -169,11 +156,10 @@ roaring64_gin_extract_value(PG_FUNCTION_ARGS)
 	int			shift = roaring64_gin_shift(fcinfo);
 	ExtractedKeys extracted = {.room = 64};
 
+	if (shift == 0 && r64_cardinality(&set) > MAX_KEYS)
+		too_many_keys();
 	extracted.keys = palloc(sizeof(Datum) * extracted.room);
-	if (shift == 0)
-		extract_elements(&extracted, &set);
-	else
-		extract_containers(&extracted, &set, shift);
+	extract_keys(&extracted, &set, shift);
 	*nkeys = (int32) extracted.n;
 	PG_RETURN_POINTER(extracted.keys);
 }

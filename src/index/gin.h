@@ -21,6 +21,8 @@
 #include "access/stratnum.h"
 #include "fmgr.h"
 
+#include "engine/r64.h"
+
 /* The operators, with the indexed column on the left. */
 #define GIN_CONTAINS_SET		1	/* column @> roaring64 */
 #define GIN_CONTAINS_ELEMENT	2	/* column @> bigint */
@@ -58,5 +60,7 @@ typedef struct SearchKey
 
 /* gin.c */
 extern int	roaring64_gin_shift(FunctionCallInfo fcinfo);
+extern bool roaring64_gin_next_run(r64_set *set, int shift, int64 from,
+								   int64 *first, int64 *last);
 
 #endif							/* ROARING64_GIN_H */

@@ -132,17 +132,6 @@ cover_run(SearchKeys *search, int64 first, int64 last)
 	return true;
 }
 
-/* The first run of consecutive keys of a set, none of them before from. */
-static bool
-next_key_run(const SearchKeys *search, r64_set *set, int64 from,
-			 int64 *first, int64 *last)
-{
-	if (search->shift == 0)
-		return r64_next_run(set, from, PG_INT64_MAX, first, last);
-	return r64_next_container_run(set, from * (INT64CONST(1) << search->shift),
-								  first, last);
-}
-
 /*
  * Exactly the keys of the set.  Returns false, with search->keys in disorder,
  * if there are too many.
@@ -154,7 +143,7 @@ cover_exactly(SearchKeys *search, r64_set *set)
 	int64		first;
 	int64		last;
 
-	while (next_key_run(search, set, from, &first, &last))
+	while (roaring64_gin_next_run(set, search->shift, from, &first, &last))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!cover_run(search, first, last))

@@ -429,8 +429,8 @@ CREATE FUNCTION scans_of(condition text, ids roaring64) RETURNS SETOF text LANGU
 	SELECT trim(line, ' ->') FROM plan_of(format('SELECT * FROM costs WHERE %s %L::roaring64', condition, ids)) line
 	WHERE line ~ ' on ' $$;
 SELECT scans_of('kind = 45 AND id <@', roaring64_agg(abs(hashint8(i)) % 20000)) FROM generate_series(1, 500) i;
-SELECT scans_of('tags &&', roaring64_agg(i * 3)) FROM generate_series(1, 200) i;
-SELECT scans_of('class = 3 AND tags <@', roaring64_agg(i * 3)) FROM generate_series(1, 100) i;
+SELECT scans_of('tags &&', roaring64_agg(i * 3)) FROM generate_series(1, 150) i;
+SELECT scans_of('class = 3 AND tags <@', roaring64_agg(i * 3)) FROM generate_series(1, 60) i;
 CREATE FUNCTION permitted() RETURNS roaring64 STABLE LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE NOTICE 'computed';
