@@ -127,8 +127,8 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 }
 
 /*
- * What those of some conditions of the relation relid imply that look it up in a
- * known set, for the bounds that rel has.
+ * What conditions of the relation relid imply that look it up in a known set, for
+ * the bounds that rel has.
  */
 static List *
 find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
@@ -139,7 +139,6 @@ find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 
 	foreach(cell, conditions)
 	{
-		Node	   *condition = lfirst(cell);
 		Oid			function;
 		List	   *args;
 		ListCell   *part;
@@ -147,9 +146,7 @@ find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 		r64_set		set;
 		int			argno;
 
-		if (IsA(condition, RestrictInfo))
-			condition = (Node *) ((RestrictInfo *) condition)->clause;
-		args = roaring64_call(condition, &function);
+		args = roaring64_call(lfirst(cell), &function);
 		if (list_length(args) != 2 ||
 			(argno = roaring64_lookup_argument(function)) < 0 ||
 			!roaring64_constant_set(NULL, list_nth(args, argno), &set))
@@ -201,26 +198,22 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 {
 	AppendRelInfo *member = root->append_rel_array == NULL ? NULL :
 		root->append_rel_array[rel->relid];
-	RelOptInfo *parent = member == NULL ? NULL :
+	RelOptInfo *top = member == NULL ? rel :
 		root->simple_rel_array[member->parent_relid];
+	List	   *conditions;
 	ListCell   *cell;
 
-	if (parent != NULL)
-		foreach(cell, parent->baserestrictinfo)
-			if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
-			parent->baserestrictinfo =
-				foreach_delete_current(parent->baserestrictinfo, cell);
+	foreach(cell, top->baserestrictinfo)
+		if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
+		top->baserestrictinfo =
+			foreach_delete_current(top->baserestrictinfo, cell);
 	if (rel->boundinfo == NULL || root->parse->jointree == NULL)
 		return;
-	if (parent != NULL)
-		parent->baserestrictinfo =
-			list_concat(parent->baserestrictinfo,
-						find_implied(root, parent->relid, rel,
-									 parent->baserestrictinfo));
-	else
-		rel->baserestrictinfo =
-			find_implied(root, rel->relid, rel,
-						 list_conditions((Node *) root->parse->jointree));
+	conditions = top == rel ? list_conditions((Node *) root->parse->jointree) :
+		extract_actual_clauses(top->baserestrictinfo, false);
+	top->baserestrictinfo = list_concat(top->baserestrictinfo,
+										find_implied(root, top->relid, rel,
+													 conditions));
 }
 
 /*
@@ -236,8 +229,9 @@ roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL || entry->inh ||
 		root->simple_rel_array[root->append_rel_array[rel->relid]->parent_relid]->part_scheme)
 		return false;
-	implied.baserestrictinfo = find_implied(root, rel->relid, rel,
-											rel->baserestrictinfo);
+	implied.baserestrictinfo =
+		find_implied(root, rel->relid, rel,
+					 extract_actual_clauses(rel->baserestrictinfo, false));
 	return implied.baserestrictinfo != NIL &&
 		relation_excluded_by_constraints(root, &implied, entry);
 }
