@@ -8,14 +8,11 @@
  * index.  Neither suits all sets, and a parameter or the result of a subquery is
  * not known when the plan is made.  So this scan finds out as it goes.
  *
- * It goes through the index in steps.  A step searches for the next element of
- * the set, and then walks over all entries from there to the end of the step.
- * Steps double in length while they pass few entries that are not in the set,
- * and halve when they pass many.  A step is given up in a wide gap.  So elements
- * that lie apart are searched for one by one, and long runs are read in one go.
- * A row is fetched from the table only after its id is known to be in the set,
- * and not at all if the index has all columns wanted and the visibility map
- * has its page, as by core's index-only scan.
+ * It goes through the index in steps, short ones where the elements lie apart and
+ * long ones where they are dense (walk.c).  A row is fetched from the table only
+ * after its id is known to be in the set, and not at all if the index has all
+ * columns wanted and the visibility map has its page, as by core's index-only
+ * scan.
  *
  * Rows that may come in any order are fetched in the order of the table, batch
  * by batch, so that a page is not visited again for every id that has rows on

@@ -515,8 +515,8 @@ roaring64_share_passing_unknown(const SetStats *stats, TestKind kind,
 
 /*
  * How many elements sets of two columns have in common, on average; -1 if
- * unknown.  The most common elements are matched, the others are taken to be drawn from
- * the larger of the two stocks.
+ * unknown.  The most common elements are matched, the others are taken to be
+ * drawn from the larger of the two stocks.
  */
 static double
 expected_common(const SetStats *a, const SetStats *b)
