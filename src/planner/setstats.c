@@ -632,19 +632,19 @@ share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
 }
 
 /*
- * The share of the rows of a column of integers that is >= v or <= v, by the
- * strategy, and so beyond an end of the histogram.  Core asks an index where the
- * column ends.
+ * The share of the rows of a column of integers beyond an end of the histogram,
+ * >= v or <= v by the strategy, but not more than most.  Core asks an index where
+ * the column ends.
  */
 static double
 share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
-			 int64 v)
+			 int64 v, double most)
 {
 	OpExpr	   *beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
 										   strategy, v, false);
 
-	return restriction_selectivity(root, beyond->opno, beyond->args,
-								   InvalidOid, 0);
+	return Min(most, restriction_selectivity(root, beyond->opno, beyond->args,
+											 InvalidOid, 0));
 }
 
 /*
@@ -658,8 +658,8 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	HeapTuple	tuple = vardata->statsTuple;
 	AttStatsSlot common;
 	AttStatsSlot bounds;
-	double		nonnull;
 	double		left;
+	double		each;
 	double		share = 0;
 	int64		v;
 
@@ -667,7 +667,8 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	if (!HeapTupleIsValid(tuple) ||
 		!statistic_proc_security_check(vardata, function))
 		return r64_cardinality(set) / distinct;
-	nonnull = left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	each = left / distinct;
 	load_integers(tuple, STATISTIC_KIND_MCV,
 				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &common);
 	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES,
@@ -686,14 +687,14 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 		share += Max(left, 0) * share_in_bins(&bounds, &common,
 											  distinct - common.nvalues, set);
 		if (r64_prev(set, lo - 1, &v) && v < lo)
-			share += Min(r64_count_range(set, PG_INT64_MIN, v) * nonnull / distinct,
-						 share_beyond(root, vardata, BTLessEqualStrategyNumber, v));
+			share += share_beyond(root, vardata, BTLessEqualStrategyNumber, v,
+								  r64_count_range(set, PG_INT64_MIN, v) * each);
 		if (r64_next(set, hi + 1, &v) && v > hi)
-			share += Min(r64_count_range(set, v, PG_INT64_MAX) * nonnull / distinct,
-						 share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v));
+			share += share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v,
+								  r64_count_range(set, v, PG_INT64_MAX) * each);
 	}
 	else if (common.nvalues == 0)
-		share = nonnull * r64_cardinality(set) / distinct;
+		share = r64_cardinality(set) * each;
 	free_attstatsslot(&common);
 	free_attstatsslot(&bounds);
 	return share;
