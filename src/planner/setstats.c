@@ -46,8 +46,8 @@
 #define MAX_COMMON_SETS		100
 #define MAX_SETS_JOINED		32
 
-/* Bins of a histogram of integers, each of which a set is counted by. */
-#define MAX_INTEGER_BINS	16
+/* Different integers that a bin has, of a histogram that a set is counted by. */
+#define MIN_PER_BIN		8
 
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
@@ -599,7 +599,7 @@ share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
 
 	/* bins of the same frequency can be put together */
 	int			bins = r64_cardinality(set) <= distinct / n ? 1 :
-		Min(n, MAX_INTEGER_BINS);
+		(int) Min(n, Max(distinct / MIN_PER_BIN, 1));
 	double		share = 0;
 
 	distinct = Max(distinct / bins, 1);
