@@ -46,7 +46,7 @@
 #define MAX_COMMON_SETS		100
 #define MAX_SETS_JOINED		32
 
-/* Different integers that a bin has, of a histogram that a set is counted by. */
+/* A set is counted by bins that have so many different integers or more. */
 #define MIN_PER_BIN		8
 
 #define LARGEST_POWER	32		/* the chances are not known well enough */
