@@ -27,7 +27,6 @@
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
-#include "utils/index_selfuncs.h"
 #include "utils/syscache.h"
 
 #include "index/lookup.h"
@@ -102,7 +101,8 @@ typedef struct LookupCost
 	double		read_cost;		/* of reading the table */
 	double		table_cost;		/* and testing all rows */
 	double		least_cost;		/* that a set of unknown size is charged */
-	double		order;			/* of the table: 1 if it is the index's */
+	double		order;			/* how far the table is in that of the index:
+								 * the square of the correlation */
 	bool		index_only;
 	bool		negated;
 	bool		can_turn;		/* to the table */
@@ -166,51 +166,40 @@ pages_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 		(cost->index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
 
-/* How far the table is in the order of an index: the square of the correlation. */
-static double
-order_of_table(PlannerInfo *root, IndexOptInfo *index)
-{
-	IndexPath	path = {.path.type = T_IndexPath};
-	Cost		startup;
-	Cost		total;
-	Selectivity selectivity;
-	double		correlation;
-	double		pages;
-
-	/* for a scan of the whole index */
-	path.path.pathtype = T_IndexScan;
-	path.path.parent = index->rel;
-	path.indexinfo = index;
-	btcostestimate(root, &path, 1, &startup, &total, &selectivity,
-				   &correlation, &pages);
-	return correlation * correlation;
-}
-
 /*
- * How many rows a value of the index's first column has.  *n is how many runs a
- * known set has, and is reduced to those that the column can have.
+ * How many rows a value of the index's first column has, and how far the table is
+ * in its order.  *n is how many runs a known set has, and is reduced to those that
+ * the column can have.
  */
 static double
-rows_per_id(PlannerInfo *root, Node *id, double tuples, r64_set *known, double *n)
+rows_per_id(PlannerInfo *root, Node *id, r64_set *known, double *n,
+			LookupCost *cost)
 {
 	VariableStatData vardata;
-	AttStatsSlot ids;
+	AttStatsSlot slot;
 	bool		is_default;
 	double		distinct;
 
 	examine_variable(root, id, 0, &vardata);
 	distinct = get_variable_numdistinct(&vardata, &is_default);
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		cost->order = slot.numbers[0] * slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
 	if (known != NULL && HeapTupleIsValid(vardata.statsTuple) &&
 		statistic_proc_security_check(&vardata, F_INT8LT) &&
-		get_attstatsslot(&ids, vardata.statsTuple, STATISTIC_KIND_HISTOGRAM,
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_HISTOGRAM,
 						 InvalidOid, ATTSTATSSLOT_VALUES))
 	{
-		*n = Min(*n, r64_count_range(known, DatumGetInt64(ids.values[0]),
-									 DatumGetInt64(ids.values[ids.nvalues - 1])));
-		free_attstatsslot(&ids);
+		*n = Min(*n, r64_count_range(known, DatumGetInt64(slot.values[0]),
+									 DatumGetInt64(slot.values[slot.nvalues - 1])));
+		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(vardata);
-	return is_default ? 1 : Max(tuples / Max(distinct, 1), 1);
+	return is_default ? 1 : Max(cost->index->tuples / Max(distinct, 1), 1);
 }
 
 /* How many searches a lookup takes, and which share of the rows it finds. */
@@ -233,7 +222,7 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
 		roaring64_expected_cardinality(root, set);
-	rows = rows_per_id(root, id, tuples, cost->is_known ? &known : NULL, &n);
+	rows = rows_per_id(root, id, cost->is_known ? &known : NULL, &n, cost);
 	/* nor are there more than the column has values between its elements */
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
@@ -467,7 +456,6 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 								  root->simple_rel_array[relid]->rows);
 
 	cost.index_only = has_all_columns(rel, index);
-	cost.order = order_of_table(root, index);
 	cost.selectivity = clauselist_selectivity(root, clauses, rel->relid,
 											  JOIN_INNER, NULL);
 	cost.descent_cost = cpu_operator_cost *
