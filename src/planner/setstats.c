@@ -717,7 +717,7 @@ forget_estimated(void *arg)
 	memset(&estimated, 0, sizeof(estimated));
 }
 
-/* estimate_expression_value(), but once a plan. */
+/* estimate_expression_value(), but once a plan; not at all if root is NULL. */
 Node *
 roaring64_estimate_once(PlannerInfo *root, Node *node)
 {
@@ -726,6 +726,8 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 	ListCell   *a;
 	ListCell   *b;
 
+	if (root == NULL || IsA(node, Const))
+		return node;
 	if (estimated.plan == root->glob)
 		forboth(a, estimated.expressions, b, estimated.values)
 			if (equal(lfirst(a), node))
@@ -754,8 +756,7 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 static Node *
 reduce(PlannerInfo *root, Node *node)
 {
-	if (root != NULL && !IsA(node, Const))
-		node = roaring64_estimate_once(root, node);
+	node = roaring64_estimate_once(root, node);
 	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
 		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
 			(Node *) ((PlaceHolderVar *) node)->phexpr;
