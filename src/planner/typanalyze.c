@@ -194,28 +194,20 @@ compare_elements(const void *a, const void *b)
 }
 
 /*
- * A slot that is not used yet, or that of the correlation, which statistics.h
- * explains; there is always one.
+ * Fills a slot that is not used yet, or that of the correlation, which
+ * statistics.h explains; there is always one.  values may be NULL, numbers are in
+ * anl_context.
  */
-static int
-free_slot(VacAttrStats *stats)
-{
-	int			slot = 0;
-
-	while (slot < STATISTIC_NUM_SLOTS - 1 && stats->stakind[slot] != 0 &&
-		   stats->stakind[slot] != STATISTIC_KIND_CORRELATION)
-		slot++;
-	return slot;
-}
-
-/* Fills a slot; values may be NULL.  All are in anl_context. */
 static void
 fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
 		  float4 *numbers, int nnumbers)
 {
-	int			slot = free_slot(stats);
+	int			slot = 0;
 	MemoryContext oldcontext;
 
+	while (slot < STATISTIC_NUM_SLOTS - 1 && stats->stakind[slot] != 0 &&
+		   stats->stakind[slot] != STATISTIC_KIND_CORRELATION)
+		slot++;
 	stats->stakind[slot] = kind;
 	stats->staop[slot] = lookup_type_cache(INT8OID, TYPECACHE_EQ_OPR)->eq_opr;
 	stats->stanumbers[slot] = numbers;
@@ -262,13 +254,6 @@ sort_elements(ElementAnalysis *analysis, ElementCount **elements)
 	return n;
 }
 
-/* The share of the rows that has an element. */
-static float4
-common_share(const ElementAnalysis *analysis, const ElementCount *count)
-{
-	return Min(1.0, count->seen / analysis->nrows);
-}
-
 /* MCELEM, in the layout of core's arrays; no element is ever NULL. */
 static void
 store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
@@ -286,7 +271,7 @@ store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 	for (int i = 0; i < n; i++)
 	{
 		values[i] = common[i]->element;
-		numbers[i] = common_share(analysis, common[i]);
+		numbers[i] = Min(1.0, common[i]->seen / analysis->nrows);
 		least = Min(least, numbers[i]);
 		greatest = Max(greatest, numbers[i]);
 	}
@@ -302,24 +287,18 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 {
 	int			bounds = analysis->target;
 	int			last = analysis->nrows - 1;
-	float4	   *numbers;
+	double		sum = 0;
+	float4	   *numbers = MemoryContextAlloc(stats->anl_context,
+											 sizeof(float4) * (bounds + 1));
 
-	numbers = MemoryContextAlloc(stats->anl_context,
-								 sizeof(float4) * (bounds + 1));
 	qsort(analysis->cardinalities, analysis->nrows, sizeof(double),
 		  compare_doubles);
 	for (int i = 0; i < bounds; i++)
 		numbers[i] = analysis->cardinalities[i == bounds - 1 ? last :
 											 (int64) analysis->nrows * i / bounds];
-	numbers[bounds] = 0;
-	if (analysis->nrows > 0)
-	{
-		double		sum = 0;
-
-		for (int i = 0; i < analysis->nrows; i++)
-			sum += analysis->cardinalities[i];
-		numbers[bounds] = sum / analysis->nrows;
-	}
+	for (int i = 0; i <= last; i++)
+		sum += analysis->cardinalities[i];
+	numbers[bounds] = sum / analysis->nrows;
 	fill_slot(stats, STATISTIC_KIND_DECHIST, NULL, 0, numbers, bounds + 1);
 }
 
