@@ -27,19 +27,22 @@ all:
 # Where this Makefile is; the build may happen elsewhere (VPATH).
 top := $(or $(VPATH),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
 
-EXTENSION = roaring64 roaring64_compat
+EXTENSION = roaring64 roaring64_tables roaring64_compat
 MODULE_big = roaring64
 
-# The install script of this version is put together from its sections, in this
-# order.  Scripts of released versions, and those that update one to the next,
+# The install scripts of these versions are put together from their sections, in
+# this order.  Scripts of released versions, and those that update one to the next,
 # are files: sql/roaring64--1.0.sql, sql/roaring64--1.0--1.1.sql.
-EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
-	$(top)/roaring64.control)
+script = sql/$(1)--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
+	$(top)/$(1).control).sql
+SQL_SCRIPT := $(call script,roaring64)
 SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
-	operators functions aggregates gin helpers dedup delay numbers dict \
-	advise rollup_text rollup_check rollup_triggers \
-	rollup_steps rollup)
-DATA_built = sql/roaring64--$(EXTVERSION).sql
+	operators functions aggregates gin shared dedup)
+TABLES_SCRIPT := $(call script,roaring64_tables)
+TABLES_PARTS = $(patsubst %,$(top)/sql/tables/%.sql,header helpers delay \
+	numbers dict advise rollup_text rollup_check rollup_triggers rollup_steps \
+	rollup)
+DATA_built = $(SQL_SCRIPT) $(TABLES_SCRIPT)
 DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\
 	$(sort $(wildcard $(top)/sql/roaring64*--*.sql))))
 SOURCE_DIRS = src $(patsubst $(top)/%/,%,$(sort $(wildcard $(top)/src/*/)))
@@ -142,9 +145,11 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS)
 
 # An empty line between two sections.
-$(DATA_built): $(SQL_PARTS) $(top)/Makefile
+$(SQL_SCRIPT): $(SQL_PARTS)
+$(TABLES_SCRIPT): $(TABLES_PARTS)
+$(DATA_built): $(top)/Makefile
 	mkdir -p $(@D)
-	awk 'FNR == 1 && NR > 1 { print "" } 1' $(SQL_PARTS) >$@
+	awk 'FNR == 1 && NR > 1 { print "" } 1' $(filter %.sql,$^) >$@
 
 $(shlib): $(VERSION_SCRIPT) $(CROARING_OBJ)
 

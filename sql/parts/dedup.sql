@@ -821,14 +821,6 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_reindex(regclass) IS
 'rebuilds indexes of claims that are mostly empty';
 
--- A procedure that commits asks first, to say more than the server does.
-CREATE FUNCTION _roaring64_can_commit()
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_can_commit'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1;
-COMMENT ON FUNCTION _roaring64_can_commit() IS
-'whether the calling procedure may commit';
-
 -- Goes through the keys, some at a time, each time in a transaction: whole keys,
 -- or a part of one that has many claims.  What fails for some keys is tried for
 -- half of them, and so on; for one key, without the rows that others hold; and the

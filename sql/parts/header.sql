@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * header.sql
- *	  The SQL side of roaring64: the type, its functions and operators.
+ *	  The SQL side of roaring64: the type, its functions and operators, and dedup
+ *	  sets.  sql/tables/ has the other helpers, an extension of their own.
  *
  * Put together by the Makefile from sql/parts/, a file a section.  CREATE
  * EXTENSION sets search_path, so definitions name things unqualified.  Bodies

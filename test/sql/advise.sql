@@ -3,7 +3,7 @@
 -- run, what is stored is measured, and the statement is undone.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 CREATE SCHEMA advise;
 SET search_path = advise, public;

@@ -1,16 +1,16 @@
 --
--- What holds for everything the extension has in the catalogs, in the manner
+-- What holds for everything the extensions have in the catalogs, in the manner
 -- of the server's own opr_sanity.  Every query gives the offenders: none.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 
 CREATE TEMP VIEW members AS
 	SELECT classid::regclass AS class, objid
 	FROM pg_depend
 	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
-		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64');
+		AND refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('roaring64', 'roaring64_tables'));
 CREATE TEMP VIEW functions AS
 	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)
 			OR prorettype = 'trigger'::regtype
@@ -131,18 +131,20 @@ WHERE t.oid = 'roaring64'::regtype
 					AND amproclefttype = t.oid AND amprocrighttype = t.oid
 			WHERE amname = 'hash' AND opcdefault AND opcintype = t.oid));
 
--- the extension stays in its schema: bodies of functions name it
+-- the extensions stay in their schema: bodies of functions name it
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION roaring64 SET SCHEMA elsewhere;
+ALTER EXTENSION roaring64_tables SET SCHEMA elsewhere;
 DROP SCHEMA elsewhere;
--- the owner of a database, who is no superuser, may create it
+-- the owner of a database, who is no superuser, may create them
 CREATE ROLE regress_roaring64_owner;
 CREATE DATABASE regress_roaring64 OWNER regress_roaring64_owner;
 \set database :DBNAME
 \c regress_roaring64
 SET SESSION AUTHORIZATION regress_roaring64_owner;
-CREATE EXTENSION roaring64;
-SELECT extowner::regrole, extrelocatable FROM pg_extension WHERE extname = 'roaring64';
+SET client_min_messages = warning;
+CREATE EXTENSION roaring64_tables CASCADE;
+SELECT extname, extowner::regrole, extrelocatable FROM pg_extension WHERE extname ~ '^roaring64' ORDER BY extname;
 \c :database
 DROP DATABASE regress_roaring64;
 DROP ROLE regress_roaring64_owner;

@@ -3,7 +3,7 @@
 -- elements are unsigned, so those below 0 come last.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA compat;
 -- traps: what matches better than pg_catalog's in a script that has the schema first
 CREATE FUNCTION compat.trap(oid, regnamespace) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trap'; RETURN $1 = $2::oid; END $$;

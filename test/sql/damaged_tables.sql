@@ -4,7 +4,7 @@
 -- damaged.sql calls all functions with such values
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 SELECT roaring64_dedup_create('damaged_seen', chunk_bits => 60) IS NULL AS a,
 	roaring64_dedup_create('damaged_window', keep => 1000, chunk_bits => 60) IS NULL AS b,
 	roaring64_delay_create('damaged_later') IS NULL AS c;

@@ -4,7 +4,7 @@
 -- and test/t.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never

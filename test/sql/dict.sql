@@ -3,7 +3,7 @@
 -- each kind of type, and random batches beside a table of keys.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 \set SHOW_CONTEXT never
 

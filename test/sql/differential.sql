@@ -558,7 +558,7 @@ WHERE classid = 'pg_proc'::regclass
 	AND 'internal'::regtype <> ALL (proargtypes)
 	AND 'regclass'::regtype <> ALL (array_append(proargtypes::oid[], prorettype))
 	AND prorettype <> 'trigger'::regtype
-	AND proname !~ '^_roaring64_|^roaring64_(dedup|delay|rollup|helpers|advise)'
+	AND proname !~ '^_roaring64_|^roaring64_dedup'
 	AND objid NOT IN (SELECT function FROM done WHERE function IS NOT NULL)
 	AND objid NOT IN (SELECT oprcode FROM pg_operator JOIN done ON operator = pg_operator.oid)
 	AND objid NOT IN (SELECT unnest(ARRAY[aggtransfn, aggcombinefn, aggfinalfn]::oid[])

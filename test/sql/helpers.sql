@@ -3,7 +3,7 @@
 -- what happens to it when they are renamed, moved, copied, partitioned or dropped.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 CREATE SCHEMA listed;
 SET search_path = listed, public;

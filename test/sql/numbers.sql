@@ -3,7 +3,7 @@
 -- and random cases beside a row for every id.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 \set SHOW_CONTEXT never
 

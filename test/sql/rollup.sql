@@ -4,7 +4,7 @@
 -- or it is refused, with all reasons at once.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA rollup;
 SET search_path = rollup, public;
 \set SHOW_CONTEXT never

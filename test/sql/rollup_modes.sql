@@ -4,7 +4,7 @@
 -- mean the same in every session; facets.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA modes;
 SET search_path = modes, public;
 \set SHOW_CONTEXT never

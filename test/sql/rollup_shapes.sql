@@ -3,7 +3,7 @@
 -- statement or the next one fails and says why.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA shapes;
 SET search_path = shapes, public;
 \set SHOW_CONTEXT never

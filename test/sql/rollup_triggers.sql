@@ -3,7 +3,7 @@
 -- statement.
 --
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA shown;
 SET search_path = shown, public;
 \pset format unaligned

@@ -12,7 +12,7 @@
 --
 
 SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS roaring64;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 CREATE SCHEMA tampered;
 SET search_path = tampered, public;
 \set SHOW_CONTEXT never

@@ -7,7 +7,8 @@
 # session of its own; and in a second one in a random order of the pages, each
 # page in a single session, as if it was pasted.  ROARING64_TEST_SEED repeats a
 # random order; the seed is shown.  The extension is created first, by the page
-# that does that.  An example is
+# that does that, and with it roaring64_tables, of which each page that needs it says
+# so.  An example is
 #
 #	- a block marked "sql".  A block without a mark
 #	  right after it is what psql prints; without one it prints nothing;
@@ -271,7 +272,7 @@ for my $order ([ 'in_order', @read ], [ 'shuffled', @shuffled ])
 		DROP DATABASE IF EXISTS in_order;
 		SELECT format('DROP ROLE %I', rolname) FROM pg_roles WHERE oid >= 16384 \gexec});
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	is(psql($database, $creation[0]{statements}), '', "$creation[0]{name}, $database");
+	is(psql($database, "$creation[0]{statements} CREATE EXTENSION roaring64_tables"), '', "$creation[0]{name}, $database");
 	for my $examples (map { $examples_of{$_} // [] } @order)
 	{
 		my @printed =
@@ -306,7 +307,7 @@ sub catalog
 	CREATE TEMP VIEW members AS
 	SELECT d.classid, d.objid FROM pg_depend d, pg_extension e
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-		AND d.deptype = 'e' AND e.extname = 'roaring64';
+		AND d.deptype = 'e' AND e.extname IN ('roaring64', 'roaring64_tables');
 	$query}, '-A', '-t', '-v', 'ON_ERROR_STOP=1');
 
 	return sort split /\n/, $printed;
@@ -351,6 +352,18 @@ sub same
 
 	return is(join("\n", @$got), join("\n", @$expected), $name);
 }
+
+#
+# A page that calls what roaring64_tables has says how that is created.
+#
+my $of_tables = join '|', catalog(
+	q{SELECT DISTINCT proname FROM members JOIN pg_proc p ON p.oid = objid JOIN pg_depend d ON d.objid = p.oid
+		AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid
+		WHERE d.refclassid = 'pg_extension'::regclass AND e.extname = 'roaring64_tables'});
+my %calls = map { $_->{page} => 1 } grep { $_->{statements} =~ /\b(?:$of_tables)\(/ } @examples;
+cmp_ok(scalar(keys %calls), '>', 5, 'there are pages that need roaring64_tables');
+same('and each of them creates it',
+	[ grep { slurp_file($_) !~ /`CREATE\s+EXTENSION\s+roaring64_tables\s+CASCADE`/ } sort keys %calls ], []);
 
 #
 # Functions have an entry of their own, or are named with the operator or the cast

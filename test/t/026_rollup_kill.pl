@@ -38,7 +38,7 @@ $node->start;
 
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE parent (key int PRIMARY KEY);
 	INSERT INTO parent SELECT generate_series(1, 40);
 	CREATE TABLE facts (key int REFERENCES parent ON DELETE CASCADE, id bigint, mark boolean NOT NULL, note text,

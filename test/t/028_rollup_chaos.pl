@@ -39,7 +39,7 @@ my $dir = $PostgreSQL::Test::Utils::tmp_check;
 
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE events (site int NOT NULL, day date NOT NULL, who bigint NOT NULL, paid boolean) PARTITION BY RANGE (day);
 	CREATE TABLE noted (site int NOT NULL, day date NOT NULL, who bigint NOT NULL, paid boolean);
 	CREATE TABLE log (site int NOT NULL, who bigint NOT NULL, paid boolean);

@@ -34,7 +34,7 @@ $node->start;
 
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE SCHEMA other;
 	CREATE SEQUENCE numbers;
 	CREATE TABLE source (kind text, oid oid, target text, keeps boolean);

@@ -32,7 +32,7 @@ $node->append_conf('postgresql.conf', "restart_after_crash = off\nmax_connection
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	SELECT roaring64_delay_create('delayed', '256 ms');
 	CREATE TABLE taken (group_id bigint, id bigint, bucket timestamptz,
 		taker int, n bigint GENERATED ALWAYS AS IDENTITY, PRIMARY KEY (group_id, id));
@@ -203,7 +203,7 @@ value(q{CALL add(6000000, 5)});
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/delayed.sql";
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'delayed', '-t', 'added', '-f', $dump ], 'a dump');
 $node->safe_psql('postgres', 'CREATE DATABASE copy');
-$node->safe_psql('copy', 'CREATE EXTENSION roaring64');
+$node->safe_psql('copy', 'CREATE EXTENSION roaring64_tables CASCADE');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ], '... is restored');
 my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, group_id)) FROM delayed AS d};
 is($node->safe_psql('copy', $content), value($content), '... with the same messages');

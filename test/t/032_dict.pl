@@ -38,7 +38,7 @@ $node->append_conf('postgresql.conf', "restart_after_crash = on\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	SELECT roaring64_dict_create('users', 'text');
 	CREATE TABLE told (key text NOT NULL, code bigint NOT NULL);
 	CREATE TABLE counted (encoded bigint, refused bigint);
@@ -161,7 +161,7 @@ is($node->safe_psql('restored', $all), $before, 'with all codes');
 my $add = q{SELECT (roaring64_dict_encode('users', '{brand new}'::text[]))[1] > (SELECT max(code) FROM users WHERE key <> 'brand new')};
 is($node->safe_psql('restored', $add), 't', 'a new key gets a later one');
 
-$node->safe_psql('subscriber', q{CREATE EXTENSION roaring64; SELECT roaring64_dict_create('users', 'text')});
+$node->safe_psql('subscriber', q{CREATE EXTENSION roaring64_tables CASCADE; SELECT roaring64_dict_create('users', 'text')});
 value('CREATE PUBLICATION dict FOR TABLE users');
 value(q{SELECT pg_create_logical_replication_slot('dict', 'pgoutput')});
 $node->safe_psql('subscriber', sprintf q{CREATE SUBSCRIPTION dict CONNECTION $c$%s$c$ PUBLICATION dict WITH (create_slot = false)}, $node->connstr('postgres'));

@@ -23,7 +23,7 @@ my $large_mb = effort(1, 32);
 my $dir = tempdir(CLEANUP => 1);
 
 my $schema = q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE sets (k int PRIMARY KEY, s roaring64);
 };
 my $indexes = q{

@@ -94,7 +94,7 @@ $node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gathe
 $node->start;
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE t (a roaring64, b roaring64);
 	ALTER TABLE t ALTER b SET STORAGE EXTERNAL;
 	INSERT INTO t

@@ -52,7 +52,7 @@ $node->start;
 # leave a fifth of the time after the last look; 512 would leave half of it.
 $node->safe_psql(
 	'postgres', q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE sets (name text, s roaring64);
 	CREATE TABLE others (literal text, hex text, bytes bytea, legal bytea, ranges int8multirange,
 		bigints bigint[], integers integer[]);

@@ -54,7 +54,7 @@ sub value { return $node->safe_psql('postgres', $_[0]) }
 
 value(
 	q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE sets (name text, s roaring64);
 	ALTER TABLE sets ALTER s SET STORAGE EXTERNAL;
 	CREATE FUNCTION get(text) RETURNS roaring64 LANGUAGE sql STABLE

@@ -41,7 +41,7 @@ $node->start;
 sub value { return $node->safe_psql('postgres', $_[0]) }
 
 value(q{
-	CREATE EXTENSION roaring64;
+	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE operations (kind text);
 
 	SELECT roaring64_dedup_create('seen', chunk_bits => 8);

@@ -1,10 +1,10 @@
 # 060_privileges.pl
 #	  Nobody needs more rights than what they do, and nobody gets others': who
-#	  may create the extension, what the functions of the helpers need, and
+#	  may create the extensions, what the functions of the helpers need, and
 #	  that they cannot be led astray by search_path.
 #
 # For the last, a schema is put first that has an object for every function,
-# operator, type and table that is built in or belongs to the extension, each of
+# operator, type and table that is built in or belongs to the extensions, each of
 # which raises an error when it is used.
 
 use strict;
@@ -41,17 +41,18 @@ $node->safe_psql('postgres', q{
 my ($out, $err) = run_as('base_owner', q{
 	CREATE SCHEMA ext;
 	CREATE EXTENSION roaring64 SCHEMA ext;
+	CREATE EXTENSION roaring64_tables SCHEMA ext;
 	CREATE SCHEMA app AUTHORIZATION base_owner;
 	GRANT USAGE ON SCHEMA ext TO app, worker;
 	GRANT USAGE, CREATE ON SCHEMA app TO app;
 	GRANT USAGE ON SCHEMA app TO worker;
 });
-is($err, '', 'the owner of a database creates the extension');
+is($err, '', 'the owner of a database creates the extensions');
 ($out, $err) = run_as('app', 'DROP EXTENSION roaring64');
 like($err, qr/must be owner of extension/, 'somebody else cannot drop it');
 is($node->safe_psql('base', q{
 	SELECT count(*) FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
-		AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64')
+		AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname ~ '^roaring64')
 	WHERE prosecdef OR NOT has_function_privilege('worker', p.oid, 'EXECUTE')}),
 	'0', 'no function borrows the rights of its owner, and all may call all');
 

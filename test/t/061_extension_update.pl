@@ -1,10 +1,12 @@
 # 061_extension_update.pl
 #	  ALTER EXTENSION ... UPDATE, from every version that there is a script of.
 #
-# An update is a script, sql/roaring64--OLD--NEW.sql; the library is replaced
+# An update is a script, sql/EXTENSION--OLD--NEW.sql; the library is replaced
 # before it runs and serves both.  So each old version is installed by its own
 # script with the library as it is now, is used, and is updated; and then the
 # catalogs must say the same as after CREATE EXTENSION of the new version.
+# roaring64 and roaring64_tables have versions of their own, so each is updated by
+# itself, beside the default version of the other.
 #
 # What there is not yet is made up: a version after the last, whose script adds
 # a function, changes one, and gives another support function.
@@ -23,18 +25,12 @@ plan skip_all => 'needs an installation of its own: tools/private-server'
 chomp(my $sharedir = `pg_config --sharedir`);
 my $scripts = "$sharedir/extension";
 
-my ($default) = slurp_file("$scripts/roaring64.control") =~ /^default_version = '(.*)'$/m;
-my %installed;
-for my $script (glob "$scripts/roaring64--*.sql")
-{
-	$installed{$1} = $script if $script =~ /roaring64--([^-]+)\.sql$/;
-}
-my @versions = sort { version->parse("v$a") <=> version->parse("v$b") } keys %installed;
 my $made_up = 'made_up';
-ok(exists $installed{$default}, "there is a script of the default version, $default, of " . @versions);
+my (%default, %versions);
 
-# The version after the last: its changes, and its whole script.
-my $changes = q{
+# The version after the last: what its script changes.
+my %changes = (
+	roaring64 => q{
 	CREATE FUNCTION roaring64_new_in_the_test(roaring64) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'roaring64_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -45,20 +41,39 @@ my $changes = q{
 	ALTER FUNCTION roaring64_max(roaring64) COST 8;
 	CREATE OPERATOR ~~~ (LEFTARG = roaring64, RIGHTARG = roaring64, FUNCTION = roaring64_overlaps,
 		COMMUTATOR = ~~~, RESTRICT = _roaring64_contsel, JOIN = _roaring64_contjoinsel);
-};
-append_to_file("$scripts/roaring64--$default--$made_up.sql", $changes);
-append_to_file("$scripts/roaring64--$made_up.sql", slurp_file($installed{$default}) . $changes);
+},
+	roaring64_tables => q{
+	CREATE FUNCTION roaring64_delay_new_in_the_test(delay regclass) RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL RESTRICTED RETURN @extschema@.roaring64_delay_count(delay);
+	ALTER FUNCTION roaring64_delay_count(regclass, timestamptz) COST 8;
+});
+for my $extension (sort keys %changes)
+{
+	my %installed;
+
+	($default{$extension}) = slurp_file("$scripts/$extension.control") =~ /^default_version = '(.*)'$/m;
+	for my $script (glob "$scripts/$extension--*.sql")
+	{
+		$installed{$1} = $script if $script =~ /$extension--([^-]+)\.sql$/;
+	}
+	$versions{$extension} = [ sort { version->parse("v$a") <=> version->parse("v$b") } keys %installed ];
+	ok(exists $installed{ $default{$extension} },
+		"there is a script of the default version of $extension, $default{$extension}, of " . @{ $versions{$extension} });
+	append_to_file("$scripts/$extension--$default{$extension}--$made_up.sql", $changes{$extension});
+	append_to_file("$scripts/$extension--$made_up.sql",
+		slurp_file($installed{ $default{$extension} }) . $changes{$extension});
+}
 END
 {
-	unlink "$scripts/roaring64--$default--$made_up.sql", "$scripts/roaring64--$made_up.sql" if defined $scripts;
+	unlink map { glob "$scripts/$_--{*--,}$made_up.sql" } keys %changes if defined $scripts;
 }
 
 my $node = PostgreSQL::Test::Cluster->new('update');
 $node->init;
 $node->start;
 
-# All that the extension has, by name and with all that was said of it; no OID.
-my $catalog = q{
+# All that an extension has, by name and with all that was said of it; no OID.
+my %catalog = map { $_ => qq{
 	SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || ': ' || coalesce(
 		CASE d.classid
 			WHEN 'pg_proc'::regclass THEN (SELECT concat_ws(' ', prosrc, probin, prokind, provolatile, proisstrict, proparallel,
@@ -79,9 +94,9 @@ my $catalog = q{
 		END, '-') || ' COMMENT ' || coalesce(obj_description(d.objid, d.classid::regclass::name), '-')
 	FROM pg_depend d
 	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
-		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64')
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = '$_')
 	ORDER BY 1
-};
+} } keys %changes;
 
 # Things that were made with an old version, and what they say.
 my $use = q{
@@ -125,69 +140,100 @@ my $write = q{
 	ROLLBACK;
 };
 
+# Statements that create an extension in a version, and the other one.
+sub creation
+{
+	my ($extension, $version) = @_;
+	my %version = (%default, $extension => $version);
+
+	return join ' ', map { "CREATE EXTENSION $_ VERSION '$version{$_}';" } sort keys %version;
+}
+
 # What a fresh one is like, by version.
 my %fresh;
-for my $version (@versions, $made_up)
+for my $extension (sort keys %changes)
 {
-	$node->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$node->safe_psql('fresh', "CREATE EXTENSION roaring64 VERSION '$version'");
-	$fresh{$version} = $node->safe_psql('fresh', $catalog);
-	$node->safe_psql('postgres', 'DROP DATABASE fresh');
-}
-cmp_ok(scalar(split /\n/, $fresh{$default}), '>', 150, 'the catalogs are read');
-isnt($fresh{$made_up}, $fresh{$default}, 'the made up version is another');
-
-for my $old (@versions)
-{
-	for my $new ((grep { version->parse("v$_") > version->parse("v$old") } @versions), $made_up)
+	for my $version (@{ $versions{$extension} }, $made_up)
 	{
-		my $name = "$old to $new";
-
-		$node->safe_psql('postgres', 'CREATE DATABASE updated');
-		$node->safe_psql('updated', "CREATE EXTENSION roaring64 VERSION '$old'; $use");
-		my $before  = $node->safe_psql('updated', $answers);
-		my $written = $node->safe_psql('updated', $write);
-		is($before =~ tr/|//, 8, "$name: $old is used, which answers $before");
-
-		# a session that has used the old one goes on
-		my $session;
-		if (PostgreSQL::Test::BackgroundPsql->can('query_safe'))
-		{
-			$session = $node->background_psql('updated', on_error_stop => 1);
-			$session->query_safe($answers);
-		}
-
-		$node->safe_psql('updated', "ALTER EXTENSION roaring64 UPDATE TO '$new'");
-		is($node->safe_psql('updated', $catalog), $fresh{$new}, "$name: as if $new had been created");
-		is($node->safe_psql('updated', $answers), $before, "$name: what there was answers as before");
-		is($node->safe_psql('updated', $write), $written, "$name: and is written to as before");
-		if ($session)
-		{
-			is($session->query_safe($answers) =~ s/\A\s+|\s+\z//gr, $before, "$name: in a session from before");
-			$session->quit;
-		}
-
-		# dumped, restored
-		my $dump = "$PostgreSQL::Test::Utils::tmp_check/updated.dump";
-		$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('updated') ], "$name: dumped");
-		$node->safe_psql('postgres', 'CREATE DATABASE restored');
-		$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], "$name: restored");
-		is($node->safe_psql('restored', $answers), $before, "$name: and the same");
-		is($node->safe_psql('restored', $write), $written, "$name: and is written to as before");
-
-		# gone, and back
-		my (undef, undef, $error) = $node->psql('restored', 'DROP EXTENSION roaring64');
-		like($error, qr/other objects depend on it/, "$name: is not dropped while it is used");
-		$node->safe_psql('restored', "DROP EXTENSION roaring64 CASCADE; CREATE EXTENSION roaring64 VERSION '$new'");
-		is($node->safe_psql('restored', $catalog), $fresh{$new}, "$name: dropped and created again");
-		$node->safe_psql('postgres', 'DROP DATABASE restored');
-		$node->safe_psql('postgres', 'DROP DATABASE updated');
+		$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+		$node->safe_psql('fresh', creation($extension, $version));
+		$fresh{$extension}{$version} = $node->safe_psql('fresh', $catalog{$extension});
+		$node->safe_psql('postgres', 'DROP DATABASE fresh');
 	}
+	cmp_ok(scalar(split /\n/, $fresh{$extension}{ $default{$extension} }), '>', 75, "the catalogs of $extension are read");
+	isnt($fresh{$extension}{$made_up}, $fresh{$extension}{ $default{$extension} }, 'the made up version is another');
 }
 
-# Every version leads to the default one.
-is($node->safe_psql('postgres', qq{SELECT string_agg(source, ' ') FROM pg_extension_update_paths('roaring64')
-	WHERE target = '$default' AND path IS NULL AND source <> '$made_up'}), '', "every version can be updated to $default");
+# Updates an extension, with the other beside it, which stays as it is.
+sub update
+{
+	my ($extension, $old, $new) = @_;
+	my $name = "$extension $old to $new";
+	my ($other) = grep { $_ ne $extension } keys %changes;
+
+	$node->safe_psql('postgres', 'CREATE DATABASE updated');
+	$node->safe_psql('updated', creation($extension, $old) . $use);
+	my $before  = $node->safe_psql('updated', $answers);
+	my $written = $node->safe_psql('updated', $write);
+	is($before =~ tr/|//, 8, "$name: $old is used, which answers $before");
+
+	# a session that has used the old one goes on
+	my $session;
+	if (PostgreSQL::Test::BackgroundPsql->can('query_safe'))
+	{
+		$session = $node->background_psql('updated', on_error_stop => 1);
+		$session->query_safe($answers);
+	}
+
+	$node->safe_psql('updated', "ALTER EXTENSION $extension UPDATE TO '$new'");
+	is($node->safe_psql('updated', $catalog{$extension}), $fresh{$extension}{$new}, "$name: as if $new had been created");
+	is($node->safe_psql('updated', $catalog{$other}), $fresh{$other}{ $default{$other} }, "$name: the other is as it was");
+	is($node->safe_psql('updated', $answers), $before, "$name: what there was answers as before");
+	is($node->safe_psql('updated', $write), $written, "$name: and is written to as before");
+	if ($session)
+	{
+		is($session->query_safe($answers) =~ s/\A\s+|\s+\z//gr, $before, "$name: in a session from before");
+		$session->quit;
+	}
+
+	# dumped, restored
+	my $dump = "$PostgreSQL::Test::Utils::tmp_check/updated.dump";
+	$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('updated') ], "$name: dumped");
+	$node->safe_psql('postgres', 'CREATE DATABASE restored');
+	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], "$name: restored");
+	is($node->safe_psql('restored', $answers), $before, "$name: and the same");
+	is($node->safe_psql('restored', $write), $written, "$name: and is written to as before");
+
+	# gone, and back: the helpers' tables need none of roaring64_tables to be there
+	my (undef, undef, $error) = $node->psql('restored', 'DROP EXTENSION roaring64');
+	like($error, qr/other objects depend on it/, "$name: is not dropped while it is used");
+	if ($extension eq 'roaring64_tables')
+	{
+		$node->safe_psql('restored', "DROP EXTENSION $extension; CREATE EXTENSION $extension VERSION '$new'");
+		is($node->safe_psql('restored', $answers), $before, "$name: answers as before when it is dropped and created again");
+	}
+	$node->safe_psql('restored', 'DROP EXTENSION roaring64 CASCADE; ' . creation($extension, $new));
+	is($node->safe_psql('restored', $catalog{$extension}), $fresh{$extension}{$new}, "$name: dropped and created again");
+	$node->safe_psql('postgres', 'DROP DATABASE restored');
+	$node->safe_psql('postgres', 'DROP DATABASE updated');
+	return;
+}
+
+for my $extension (sort keys %changes)
+{
+	my @versions = @{ $versions{$extension} };
+
+	for my $old (@versions)
+	{
+		update($extension, $old, $_)
+		  for (grep { version->parse("v$_") > version->parse("v$old") } @versions), $made_up;
+	}
+
+	# Every version leads to the default one.
+	is($node->safe_psql('postgres', qq{SELECT string_agg(source, ' ') FROM pg_extension_update_paths('$extension')
+		WHERE target = '$default{$extension}' AND path IS NULL AND source <> '$made_up'}),
+		'', "every version of $extension can be updated to $default{$extension}");
+}
 
 $node->stop;
 done_testing();

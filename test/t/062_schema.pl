@@ -1,8 +1,8 @@
 # 062_schema.pl
-#	  The extension in any schema: the bodies of its functions name the schema
-#	  that CREATE EXTENSION was given, so all that runs statements of its own is
-#	  called in two databases with different schemas, one of which must be
-#	  quoted, with neither in search_path; then dumped and restored.
+#	  The extensions in any schema, both in the same: the bodies of their functions
+#	  name the schema that CREATE EXTENSION was given, so all that runs statements
+#	  of its own is called in two databases with different schemas, one of which
+#	  must be quoted, with neither in search_path; then dumped and restored.
 
 use strict;
 use warnings FATAL => 'all';
@@ -53,7 +53,7 @@ my %schema = (plain => 'bitmaps', quoted => '"x y"');
 for my $base (sort keys %schema)
 {
 	$node->safe_psql('postgres', "CREATE DATABASE $base");
-	$node->safe_psql($base, "CREATE SCHEMA $schema{$base}; CREATE EXTENSION roaring64 SCHEMA $schema{$base}");
+	$node->safe_psql($base, "CREATE SCHEMA $schema{$base}; CREATE EXTENSION roaring64_tables SCHEMA $schema{$base} CASCADE");
 	$node->safe_psql($base, in_schema($schema{$base}, $make));
 	$answers{$base} = $node->safe_psql($base, in_schema($schema{$base}, $use));
 }
@@ -75,10 +75,10 @@ for my $base (sort keys %schema)
 # A name that would become code within a string or a format is refused.
 for my $name ('50%', q{o'clock}, 'a$b', 'a\\b', 'a""b')
 {
-	my (undef, undef, $error) = $node->psql('postgres', qq{CREATE SCHEMA "$name"; CREATE EXTENSION roaring64 SCHEMA "$name"});
+	my (undef, undef, $error) = $node->psql('postgres', qq{CREATE SCHEMA "$name"; CREATE EXTENSION roaring64_tables SCHEMA "$name" CASCADE});
 	like($error, qr/whose name contains|must not contain any of/, "not in schema $name");
 }
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_extension WHERE extname = \'roaring64\''), '0', 'and is not there');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_extension WHERE extname ~ \'^roaring64\''), '0', 'and neither is there');
 
 $node->stop;
 done_testing();

@@ -6,6 +6,7 @@
 --
 \set ON_ERROR_STOP 1
 CREATE EXTENSION roaring64;
+CREATE EXTENSION roaring64_tables;
 CREATE EXTENSION roaring64_compat;
 ALTER DATABASE :DBNAME SET roaring64.output_format = 'array';
 

@@ -11,6 +11,7 @@ FROM (SELECT 'sets' AS t, * FROM sets UNION ALL SELECT 'sets_lz4', * FROM sets_l
 SELECT 'stored', attrelid::regclass, attstorage, attcompression FROM pg_attribute
 WHERE atttypid = 'roaring64'::regtype AND attrelid::regclass::text ~ '^sets' AND attnum > 0 ORDER BY attrelid::regclass::text;
 SELECT 'others', * FROM others;
+SELECT 'extension', extname, extversion, extnamespace::regnamespace FROM pg_extension WHERE extname ~ '^roaring64' ORDER BY extname;
 SELECT 'united', md5(s::bytea) FROM united;
 SELECT 'by hash', tableoid::regclass, md5(string_agg(s::text, ' ' ORDER BY s)) FROM by_hash GROUP BY tableoid ORDER BY tableoid::regclass::text;
 SELECT 'by hash, refound', count(*) FROM by_hash h WHERE s = ANY (SELECT s FROM sets);
