@@ -38,7 +38,7 @@ class Roaring64 < Formula
       (datadir/"postgresql.conf").write "port = #{port}\n", mode: "a+"
       system pg_ctl, "start", "-D", datadir, "-l", testpath/"log-#{postgresql.name}"
       begin
-        system psql, "-p", port.to_s, "-c", "CREATE EXTENSION roaring64", "postgres"
+        system psql, "-p", port.to_s, "-c", "CREATE EXTENSION roaring64_tables CASCADE", "postgres"
         output = shell_output("#{psql} -XqAt -p #{port} -c \"SELECT roaring64 '{1,2,3}' & '{2,3,4}'\" postgres")
         assert_equal "{2,3}", output.strip
       ensure
