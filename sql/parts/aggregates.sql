@@ -48,13 +48,6 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION _roaring64_xor_agg_transfn(roaring64, roaring64) IS
 'aggregate transition function';
 
-CREATE FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean)
-RETURNS roaring64
-AS 'MODULE_PATHNAME', 'roaring64_and_or_agg_transfn'
-LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean) IS
-'aggregate transition function';
-
 CREATE FUNCTION _roaring64_set_finalfn(roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_set_finalfn'
@@ -189,19 +182,6 @@ CREATE AGGREGATE roaring64_xor_agg(roaring64) (
 );
 COMMENT ON AGGREGATE roaring64_xor_agg(roaring64) IS
 'the elements that are in an odd number of the input sets';
-
--- It depends on the order, so there is nothing to combine.
-CREATE AGGREGATE roaring64_and_or_agg(roaring64, boolean) (
-	SFUNC = _roaring64_and_or_agg_transfn,
-	STYPE = roaring64,
-	SSPACE = 8192,
-	FINALFUNC = _roaring64_set_finalfn,
-	INITCOND = '{}',
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE roaring64_and_or_agg(roaring64, boolean) IS
-'starting with the empty set, the intersection with each set whose flag is true '
-'and the union with each whose flag is false';
 
 CREATE AGGREGATE roaring64_count_distinct(bigint) (
 	SFUNC = _roaring64_agg_transfn,

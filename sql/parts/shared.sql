@@ -1,6 +1,6 @@
 --
--- What the functions of roaring64_tables call, too.  Each extension is updated by
--- itself, so a version of this one must serve those of the other that there are.
+-- What roaring64_tables uses, too, as it does _roaring64_set_finalfn.  Each extension is
+-- updated by itself, so a version of this one must serve those of the other.
 --
 
 -- The name of a table to be created, as it is written in a statement.  The schema

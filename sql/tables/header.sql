@@ -7,7 +7,7 @@
  * An extension beside roaring64, whose library, type and functions it uses.  Put
  * together by the Makefile from sql/tables/, a file a section; what the header of
  * sql/parts/ says of names, schemas and COST holds here, too.  Of the internal
- * functions of roaring64 it calls only those of sql/parts/shared.sql.
+ * functions of roaring64 it uses only those that sql/parts/shared.sql has or names.
  *
  * @extschema@ is where this extension is, and stands for where roaring64 is as
  * well: to 15, PostgreSQL has no other name for that.  So both are in one schema.

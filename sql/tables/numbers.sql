@@ -138,6 +138,26 @@ RETURN roaring64_numbers_sum(numbers, key, among) / nullif(roaring64_numbers_cou
 COMMENT ON FUNCTION roaring64_numbers_avg(regclass, text, roaring64) IS
 'average of the numbers of a set of ids, or of all';
 
+CREATE FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_and_or_agg_transfn'
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION _roaring64_and_or_agg_transfn(roaring64, roaring64, boolean) IS
+'aggregate transition function';
+
+-- It depends on the order, so there is nothing to combine.
+CREATE AGGREGATE _roaring64_and_or_agg(roaring64, boolean) (
+	SFUNC = _roaring64_and_or_agg_transfn,
+	STYPE = roaring64,
+	SSPACE = 8192,
+	FINALFUNC = _roaring64_set_finalfn,
+	INITCOND = '{}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE _roaring64_and_or_agg(roaring64, boolean) IS
+'starting with the empty set, the intersection with each set whose flag is true '
+'and the union with each whose flag is false';
+
 -- Both bounds ask for the ids with at least a number.  For a positive one, those
 -- whose magnitude is above it less one among the positive numbers; for another,
 -- all but those whose magnitude is above the bound's among the negative ones.
@@ -167,7 +187,7 @@ BEGIN
 		EXIT WHEN bound IS NULL;
 		magnitude := CASE WHEN bound > 0 THEN bound - 1 ELSE -nullif(bound, lowest) END;
 		EXECUTE format($sql$
-			SELECT @extschema@.roaring64_and_or_agg(ids, (size & $4 <> 0) IS TRUE ORDER BY size)
+			SELECT @extschema@._roaring64_and_or_agg(ids, (size & $4 <> 0) IS TRUE ORDER BY size)
 			FROM (SELECT ids, abs(nullif(weight, $2)) AS size, bit_or(abs(nullif(weight, $2))) OVER () AS sizes
 				FROM %s WHERE key = $1 AND CASE WHEN $3 > 0 THEN weight > 0 ELSE weight < 0 AND $3 > $2 END) AS t
 			WHERE (size > $4 & ~sizes) IS NOT FALSE

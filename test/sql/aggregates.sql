@@ -75,8 +75,6 @@ SELECT _roaring64_and_agg_transfn('{1}', '{2}');
 SELECT _roaring64_and_agg_transfn('{1}', NULL);
 SELECT _roaring64_xor_agg_transfn('{1}', '{2}');
 SELECT _roaring64_xor_agg_transfn(NULL, '{2}');
-SELECT _roaring64_and_or_agg_transfn('{1}', '{2}', true);
-SELECT _roaring64_and_or_agg_transfn(NULL, '{2}', NULL);
 SELECT _roaring64_set_finalfn('{1,2}'), _roaring64_set_finalfn(NULL);
 SELECT _roaring64_cardinality_finalfn('{1,2}'), _roaring64_cardinality_finalfn(NULL);
 

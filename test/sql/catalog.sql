@@ -117,7 +117,7 @@ WHERE NOT amvalidate(oid);
 -- cannot be done in parts.
 SELECT aggfnoid::regprocedure
 FROM functions AS p JOIN pg_aggregate ON aggfnoid = p.oid
-WHERE aggtranstype <> 'roaring64'::regtype OR (aggcombinefn = 0 AND proname <> 'roaring64_and_or_agg')
+WHERE aggtranstype <> 'roaring64'::regtype OR (aggcombinefn = 0 AND proname <> '_roaring64_and_or_agg')
 	OR pg_get_function_arguments(nullif(aggcombinefn, 0)) <> 'roaring64, roaring64'
 	OR aggtransspace = 0;
 -- the type that lacks what sends a value as text or bytes, or what finds the

@@ -7,6 +7,10 @@ CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
 RESET client_min_messages;
 \set SHOW_CONTEXT never
 
+-- the function behind an aggregate, as a query could call it
+SELECT _roaring64_and_or_agg_transfn('{1}', '{2}', true);
+SELECT _roaring64_and_or_agg_transfn(NULL, '{2}', NULL);
+
 SELECT roaring64_numbers_create('amounts');
 \d amounts
 
