@@ -307,19 +307,19 @@ COMMENT ON FUNCTION roaring64_contains_each(roaring64, bigint[]) IS
 -- src/type/snowflake.c: ids that begin with a clock
 --
 
-CREATE FUNCTION roaring64_snowflake_fold(bigint)
+CREATE FUNCTION roaring64_snowflake_pack(bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_snowflake_fold'
+AS 'MODULE_PATHNAME', 'roaring64_snowflake_pack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_snowflake_fold(bigint) IS
+COMMENT ON FUNCTION roaring64_snowflake_pack(bigint) IS
 'snowflake id with worker and sequence moved above the clock, for small sets';
 
-CREATE FUNCTION roaring64_snowflake_unfold(bigint)
+CREATE FUNCTION roaring64_snowflake_unpack(bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_snowflake_unfold'
+AS 'MODULE_PATHNAME', 'roaring64_snowflake_unpack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_snowflake_unfold(bigint) IS
-'reverse of roaring64_snowflake_fold';
+COMMENT ON FUNCTION roaring64_snowflake_unpack(bigint) IS
+'reverse of roaring64_snowflake_pack';
 
 CREATE FUNCTION roaring64_clear_low_bits(bigint, bits integer)
 RETURNS bigint

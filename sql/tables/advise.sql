@@ -168,10 +168,10 @@ BEGIN
 			SELECT times * cardinality AS times, seed, containers > 0.25 * cardinality AS scattered,
 				@extschema@.roaring64_slice(part, greatest(cardinality - 65536, 0) / 2, 65536) AS ids
 			FROM sizes WHERE cardinality > 0 AND upto - least(cardinality, 65536) < 262144),
-		folded AS MATERIALIZED (
+		packed AS MATERIALIZED (
 			SELECT times / @extschema@.roaring64_cardinality(ids) AS times, ids,
-				(SELECT @extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id))
-				 FROM @extschema@.roaring64_elements(ids) AS id) AS folded
+				(SELECT @extschema@.roaring64_agg(@extschema@.roaring64_snowflake_pack(id))
+				 FROM @extschema@.roaring64_elements(ids) AS id) AS packed
 			FROM small WHERE scattered),
 		elements AS (
 			SELECT count(*) AS n FROM small, @extschema@.roaring64_elements(@extschema@.roaring64_sample(ids, 1000, seed)) AS id
@@ -179,8 +179,8 @@ BEGIN
 		containers AS (
 			SELECT count(*) AS n FROM small, @extschema@.roaring64_split(ids, 16) WHERE $2 GROUP BY chunk)
 		SELECT sums.*,
-			(SELECT sum(times * (@extschema@.roaring64_stats(f.folded)).bytes)
-				/ sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM folded AS f) AS folded,
+			(SELECT sum(times * (@extschema@.roaring64_stats(f.packed)).bytes)
+				/ sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM packed AS f) AS packed,
 			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(members, $3)
 										   ELSE s.bytes + 4 END))
 			 FROM sizes, @extschema@.roaring64_split(part, bits), @extschema@.roaring64_stats(members) AS s
@@ -207,15 +207,15 @@ BEGIN
 		UNION ALL
 		SELECT CASE WHEN c.is_set THEN '' ELSE 'sets, ' END || way,
 			scale * (value + CASE WHEN c.is_set THEN 0 ELSE 60 * m.sets END),
-			CASE WHEN way ~ 'folded' THEN 'if no query is about ranges, pages or the latest ids'
+			CASE WHEN way ~ 'packed' THEN 'if no query is about ranges, pages or the latest ids'
 				 WHEN way <> best OR c.is_set AND NOT long THEN 'no'
 				 WHEN value > 10 * m.ids + 30 * m.sets THEN 'no: in a bigint[] an id takes 8 bytes'
 				 WHEN NOT c.is_set AND c.others IS NOT NULL THEN 'yes, if nobody needs ' || c.others
 				 ELSE 'yes: ' || why END,
 			CASE WHEN c.is_set THEN format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE ', source, column_name) || how
-					|| CASE WHEN way ~ 'folded' THEN format(
+					|| CASE WHEN way ~ 'packed' THEN format(
 						'; UPDATE %1$s SET %2$I = (SELECT coalesce('
-						'@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_fold(id)), ''{}'') '
+						'@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_pack(id)), ''{}'') '
 						'FROM @extschema@.roaring64_elements(%2$I) AS id)',
 						source, column_name) ELSE '' END
 				 ELSE format(
@@ -224,14 +224,14 @@ BEGIN
 					'INSERT INTO %1$s SELECT %5$s@extschema@.roaring64_agg(%6$s) %7$s%8$s',
 					target, quote_ident(key_column) || ' ' || c.key_type || ' PRIMARY KEY, ', column_name, how,
 					quote_ident(key_column) || ', ',
-					format(CASE WHEN way ~ 'folded' THEN '@extschema@.roaring64_snowflake_fold(%I)' ELSE '%I' END, column_name),
+					format(CASE WHEN way ~ 'packed' THEN '@extschema@.roaring64_snowflake_pack(%I)' ELSE '%I' END, column_name),
 					ids, ' GROUP BY ' || quote_ident(key_column)) END
 		FROM (VALUES
 			('EXTERNAL', m.external, 'EXTERNAL', 'nothing has to be decompressed'),
 			('lz4', m.lz4, format('EXTENDED, ALTER COLUMN %I SET COMPRESSION lz4', column_name), 'faster to read than pglz'),
 			('pglz', m.pglz, format('EXTENDED, ALTER COLUMN %I SET COMPRESSION pglz', column_name), 'much smaller'),
-			('EXTERNAL, ids folded', m.external * m.folded, 'EXTERNAL', NULL)) AS v (way, value, how, why)
-		WHERE value IS NOT NULL AND (way !~ 'folded' OR value < 0.75 * least(m.external, m.lz4, m.pglz))
+			('EXTERNAL, ids packed', m.external * m.packed, 'EXTERNAL', NULL)) AS v (way, value, how, why)
+		WHERE value IS NOT NULL AND (way !~ 'packed' OR value < 0.75 * least(m.external, m.lz4, m.pglz))
 		UNION ALL
 		SELECT format('chunks of 2^%s ids', m.bits), scale * m.chunks,
 			format('if single ids come often: an update writes some 4 kB instead of %s',

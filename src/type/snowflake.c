@@ -3,7 +3,7 @@
  * snowflake.c
  *	  Time-based ids, rearranged to suit a bitmap.
  *
- * snowflake.h explains the layout of a snowflake id, and what folding does
+ * snowflake.h explains the layout of a snowflake id, and what packing does
  * to it.
  *
  * src/type/snowflake.c
@@ -17,25 +17,25 @@
 #include "snowflake.h"
 
 /*
- * roaring64_snowflake_fold(bigint) returns bigint: the id with its clock
+ * roaring64_snowflake_pack(bigint) returns bigint: the id with its clock
  * moved to the low bits.
  */
-PG_FUNCTION_INFO_V1(roaring64_snowflake_fold);
+PG_FUNCTION_INFO_V1(roaring64_snowflake_pack);
 Datum
-roaring64_snowflake_fold(PG_FUNCTION_ARGS)
+roaring64_snowflake_pack(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(snowflake_fold(PG_GETARG_INT64(0)));
+	PG_RETURN_INT64(snowflake_pack(PG_GETARG_INT64(0)));
 }
 
 /*
- * roaring64_snowflake_unfold(bigint) returns bigint: undoes
- * roaring64_snowflake_fold.
+ * roaring64_snowflake_unpack(bigint) returns bigint: undoes
+ * roaring64_snowflake_pack.
  */
-PG_FUNCTION_INFO_V1(roaring64_snowflake_unfold);
+PG_FUNCTION_INFO_V1(roaring64_snowflake_unpack);
 Datum
-roaring64_snowflake_unfold(PG_FUNCTION_ARGS)
+roaring64_snowflake_unpack(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(snowflake_unfold(PG_GETARG_INT64(0)));
+	PG_RETURN_INT64(snowflake_unpack(PG_GETARG_INT64(0)));
 }
 
 /*

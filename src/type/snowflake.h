@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * snowflake.h
- *	  Ids whose high bits are a clock: folded, and cut into aligned chunks.
+ *	  Ids whose high bits are a clock: packed, and cut into aligned chunks.
  *
  * A chunk of a number of bits has all integers that differ only in that many
  * low bits.  Since bigints are two's complement, negative ones are no special
@@ -10,7 +10,7 @@
  * A snowflake id is, from the top: the sign bit (0), 41 bits of
  * milliseconds, 10 bits of worker, 12 bits of sequence.  A millisecond
  * rarely sees more than a few ids, so a run of such ids leaves one or two to
- * every container of 65536, each paying the container's header.  Folding
+ * every container of 65536, each paying the container's header.  Packing
  * moves worker and sequence, which are nearly constant, above the clock,
  * which then counts up densely in the low bits:
  *
@@ -18,7 +18,7 @@
  *		plain	sign	milliseconds	worker		sequence
  *
  *				63		62 ... 53	52 ... 41	40 ... 0
- *		folded	sign	worker		sequence	milliseconds
+ *		packed	sign	worker		sequence	milliseconds
  *
  * All 64 bits are kept, so that this is a bijection on bigint and the two
  * functions undo each other for any value at all, snowflake or not.  The
@@ -54,11 +54,11 @@ roaring64_low_bits(int32 bits)
 #define SNOWFLAKE_TIME_MASK	((UINT64CONST(1) << SNOWFLAKE_TIME_BITS) - 1)
 
 StaticAssertDecl(SNOWFLAKE_LOW_BITS + SNOWFLAKE_TIME_BITS == 63,
-				 "a folded id has to keep every bit");
+				 "a packed id has to keep every bit");
 
 /* Moves the clock to the low bits. */
 static inline int64
-snowflake_fold(int64 value)
+snowflake_pack(int64 value)
 {
 	uint64		id = (uint64) value;
 
@@ -69,13 +69,13 @@ snowflake_fold(int64 value)
 
 /* Undoes that. */
 static inline int64
-snowflake_unfold(int64 value)
+snowflake_unpack(int64 value)
 {
-	uint64		folded = (uint64) value;
+	uint64		packed = (uint64) value;
 
-	return (int64) ((folded & SNOWFLAKE_SIGN_MASK) |
-					((folded & SNOWFLAKE_TIME_MASK) << SNOWFLAKE_LOW_BITS) |
-					((folded >> SNOWFLAKE_TIME_BITS) & SNOWFLAKE_LOW_MASK));
+	return (int64) ((packed & SNOWFLAKE_SIGN_MASK) |
+					((packed & SNOWFLAKE_TIME_MASK) << SNOWFLAKE_LOW_BITS) |
+					((packed >> SNOWFLAKE_TIME_BITS) & SNOWFLAKE_LOW_MASK));
 }
 
 #endif							/* ROARING64_SNOWFLAKE_H */

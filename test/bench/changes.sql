@@ -103,7 +103,7 @@ FROM data_sets JOIN new_ids USING (name), LATERAL (VALUES
 			ON CONFLICT DO NOTHING', a, ids),
 		format('SELECT count(*) + %s FROM facts WHERE set = %s', cardinality(ids), a),
 		format('DELETE FROM facts WHERE set = %s AND id = ANY (%L)', a, ids))) w
-WHERE name IN ('uniform', 'snowflake', 'folded snowflake')
+WHERE name IN ('uniform', 'snowflake', 'packed snowflake')
 ORDER BY a;
 
 /*

@@ -25,8 +25,8 @@ INSERT INTO data_sets VALUES
 	('uniform', 1, 2, '(hash & 9223372036854775807) % 100000000'),
 	('snowflake', 3, 4,
 		'((1279929600000 + i * 37) << 22) | ((hash & 3) << 12) | ((hash >> 8 & 127) % 3)'),
-	('folded snowflake', 5, 6,
-		'roaring64_snowflake_fold(((1279929600000 + i * 37) << 22)
+	('packed snowflake', 5, 6,
+		'roaring64_snowflake_pack(((1279929600000 + i * 37) << 22)
 			| ((hash & 3) << 12) | ((hash >> 8 & 127) % 3))'),
 	('random 64-bit', 7, 8, 'hashint8extended(i + side * n / 2, 2)'),
 	('sequential', 9, 10, 'i + side * n / 2'),

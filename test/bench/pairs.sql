@@ -104,4 +104,4 @@ FROM operations o, LATERAL (
 		'octet_length(a::bytea || b::bytea)', NULL, 50))
 	w (system, kind, source, expression, check_expression, loops)
 WHERE o.name IN ('union', 'intersection')
-	AND d.name IN ('large dense', 'snowflake', 'folded snowflake', 'uniform');
+	AND d.name IN ('large dense', 'snowflake', 'packed snowflake', 'uniform');

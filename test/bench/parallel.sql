@@ -11,9 +11,9 @@ INSERT INTO parallel_workloads VALUES
 		'roaring64_agg(id)', 'roaring64_cardinality'),
 	('build a set of snowflake ids', 'peer', 'flakes',
 		'rb64_build_agg(id)', 'rb64_cardinality'),
-	('build a set of folded snowflake ids', 'roaring64', 'folded_flakes',
+	('build a set of packed snowflake ids', 'roaring64', 'packed_flakes',
 		'roaring64_agg(id)', 'roaring64_cardinality'),
-	('build a set of folded snowflake ids', 'peer', 'folded_flakes',
+	('build a set of packed snowflake ids', 'peer', 'packed_flakes',
 		'rb64_build_agg(id)', 'rb64_cardinality'),
 	('union of all users'' sets', 'roaring64', 'users_roaring64',
 		'roaring64_or_agg(s)', 'roaring64_cardinality'),
@@ -21,18 +21,18 @@ INSERT INTO parallel_workloads VALUES
 		'rb64_or_agg(s)', 'rb64_cardinality'),
 	('union of sets of one snowflake id', 'roaring64', 'single_roaring64',
 		'roaring64_or_agg(s)', 'roaring64_cardinality'),
-	('union of sets of one folded snowflake id', 'roaring64', 'single_folded',
+	('union of sets of one packed snowflake id', 'roaring64', 'single_packed',
 		'roaring64_or_agg(s)', 'roaring64_cardinality');
 
-CREATE TABLE folded_flakes AS SELECT roaring64_snowflake_fold(id) AS id FROM flakes;
+CREATE TABLE packed_flakes AS SELECT roaring64_snowflake_pack(id) AS id FROM flakes;
 -- The peer takes longer than the statement timeout for ten million of these.
 CREATE TABLE single_roaring64 AS SELECT '{}'::roaring64 | id AS s FROM flakes;
-CREATE TABLE single_folded AS SELECT '{}'::roaring64 | id AS s FROM folded_flakes;
-VACUUM ANALYZE flakes, folded_flakes, single_roaring64, single_folded;
+CREATE TABLE single_packed AS SELECT '{}'::roaring64 | id AS s FROM packed_flakes;
+VACUUM ANALYZE flakes, packed_flakes, single_roaring64, single_packed;
 SELECT format('ALTER TABLE %I SET (parallel_workers = 2)', relname)
 FROM pg_class
-WHERE relname IN ('flakes', 'folded_flakes', 'users_roaring64', 'users_peer',
-	'single_roaring64', 'single_folded') \gexec
+WHERE relname IN ('flakes', 'packed_flakes', 'users_roaring64', 'users_peer',
+	'single_roaring64', 'single_packed') \gexec
 
 -- Until the end of the transaction.
 CREATE PROCEDURE set_workers(n int)

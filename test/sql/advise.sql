@@ -14,8 +14,8 @@ SELECT u AS id, roaring64_agg(u * 1200 + i) AS ids FROM generate_series(1, 40) u
 CREATE TABLE snowflake AS
 SELECT u AS id, roaring64_agg(((1279929600000 + (hashint8extended(i, u) & 1048575)) << 22) | ((i * 7919 % 4) << 12) | (i % 3)) AS ids
 FROM generate_series(1, 3) u, generate_series(1::bigint, 12000) i GROUP BY u;
-CREATE TABLE folded AS
-SELECT id, (SELECT roaring64_agg(roaring64_snowflake_fold(i)) FROM roaring64_elements(ids) i) AS ids FROM snowflake;
+CREATE TABLE packed AS
+SELECT id, (SELECT roaring64_agg(roaring64_snowflake_pack(i)) FROM roaring64_elements(ids) i) AS ids FROM snowflake;
 CREATE TABLE random AS
 SELECT u AS id, roaring64_agg(hashint8extended(i, u)) AS ids FROM generate_series(1, 3) u, generate_series(1::bigint, 5000) i GROUP BY u;
 CREATE TABLE small AS
@@ -54,7 +54,7 @@ BEGIN
 END $$;
 CREATE TEMP TABLE advice AS
 SELECT tab, a.*, CASE WHEN statement IS NOT NULL THEN measure(tab::regclass, what, statement) END AS measured
-FROM unnest('{sequence,snowflake,folded,random,small,huge,tags}'::text[]) WITH ORDINALITY AS t (tab, place), roaring64_advise(tab::regclass, 'ids') AS a
+FROM unnest('{sequence,snowflake,packed,random,small,huge,tags}'::text[]) WITH ORDINALITY AS t (tab, place), roaring64_advise(tab::regclass, 'ids') AS a
 UNION ALL
 SELECT 'rows', a.*, CASE WHEN statement IS NOT NULL THEN measure('rows', what, statement) END FROM roaring64_advise('rows', 'message_id', 'user_id') AS a;
 
@@ -64,7 +64,7 @@ WHERE statement IS NOT NULL AND (measured IS NULL OR bytes::float8 / measured NO
 SELECT count(DISTINCT tab) AS columns, count(measured) >= 32 AS measured FROM advice;
 -- what is advised takes at most a quarter more than the best, unless it is not compressed
 SELECT a.tab, a.what, a.measured, min(b.measured) FROM advice AS a JOIN advice AS b USING (tab)
-WHERE a.advice ~ '^yes' AND a.measured IS NOT NULL AND b.what !~ 'GIN|chunks|folded'
+WHERE a.advice ~ '^yes' AND a.measured IS NOT NULL AND b.what !~ 'GIN|chunks|packed'
 GROUP BY 1, 2, 3 HAVING a.measured > 1.25 * min(b.measured);
 -- what the pages say of each: a server without lz4 advises pglz
 SELECT tab, regexp_replace(what, 'lz4|pglz', 'compressed') AS what,
@@ -93,7 +93,7 @@ INSERT INTO parts SELECT id, ids FROM small WHERE id < 100;
 CREATE TABLE child () INHERITS (small);
 INSERT INTO child SELECT * FROM small WHERE id <= 300;
 CREATE MATERIALIZED VIEW seen AS SELECT * FROM small WHERE id <= 300;
-CREATE TEMP TABLE passing AS SELECT * FROM folded WHERE id = 1;
+CREATE TEMP TABLE passing AS SELECT * FROM packed WHERE id = 1;
 CREATE TABLE none (id bigint, ids roaring64);
 CREATE FUNCTION runs(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN

@@ -291,10 +291,10 @@ INSERT INTO compared
 SELECT what, format('%s, bits %s', x, bits), ok
 FROM (SELECT DISTINCT x, pick(x & 4294967295, 64)::integer AS bits FROM probes) AS t,
 	 LATERAL (SELECT (substring(x::bit(64) FROM 1 FOR 1) || substring(x::bit(64) FROM 43 FOR 22)
-					  || substring(x::bit(64) FROM 2 FOR 41))::bit(64)::bigint AS folded) AS u,
+					  || substring(x::bit(64) FROM 2 FOR 41))::bit(64)::bigint AS packed) AS u,
 	 LATERAL (VALUES
-		('roaring64_snowflake_fold(bigint)', roaring64_snowflake_fold(x) = folded),
-		('roaring64_snowflake_unfold(bigint)', roaring64_snowflake_unfold(folded) = x),
+		('roaring64_snowflake_pack(bigint)', roaring64_snowflake_pack(x) = packed),
+		('roaring64_snowflake_unpack(bigint)', roaring64_snowflake_unpack(packed) = x),
 		('roaring64_clear_low_bits(bigint,integer)', roaring64_clear_low_bits(x, bits) = (x >> bits) << bits)
 	 ) AS w (what, ok);
 

@@ -6,8 +6,8 @@ CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
 
 -- worker and sequence go above the clock
-SELECT ms, worker, sequence, id, roaring64_snowflake_fold(id) AS folded,
-	   roaring64_snowflake_fold(id) =
+SELECT ms, worker, sequence, id, roaring64_snowflake_pack(id) AS packed,
+	   roaring64_snowflake_pack(id) =
 	   (((worker << 12) | sequence) << 41) | ms AS as_documented
 FROM (SELECT ms, worker, sequence, (ms << 22) | (worker << 12) | sequence
 	  FROM (VALUES (0::bigint, 0::bigint, 0::bigint),
@@ -18,33 +18,33 @@ FROM (SELECT ms, worker, sequence, (ms << 22) | (worker << 12) | sequence
 				   (2199023255551, 1023, 4095)) AS t (ms, worker, sequence)) AS t (ms, worker, sequence, id);
 
 -- ids of one worker and sequence stay in the order of their time
-SELECT bool_and(roaring64_snowflake_fold(ms << 22 | 4099) < roaring64_snowflake_fold((ms + 1) << 22 | 4099))
+SELECT bool_and(roaring64_snowflake_pack(ms << 22 | 4099) < roaring64_snowflake_pack((ms + 1) << 22 | 4099))
 FROM generate_series(1279929600000, 1279929600100) AS ms;
 
 -- the sign stays, so that this is defined for all of bigint
-SELECT x, roaring64_snowflake_fold(x), roaring64_snowflake_unfold(x)
+SELECT x, roaring64_snowflake_pack(x), roaring64_snowflake_unpack(x)
 FROM unnest('{-9223372036854775808,-1,0,1,9223372036854775807}'::bigint[]) AS x;
 
 -- A bijection: each of the 64 bits goes to a bit of its own, whatever the
 -- others are.
 WITH bits AS (SELECT (1::bigint << bit) AS x FROM generate_series(0, 63) AS bit),
-	 images AS (SELECT roaring64_snowflake_fold(x) AS fold,
-					   roaring64_snowflake_unfold(x) AS unfold FROM bits)
-SELECT count(DISTINCT fold) FILTER (WHERE fold IN (SELECT x FROM bits)) AS fold,
-	   count(DISTINCT unfold) FILTER (WHERE unfold IN (SELECT x FROM bits)) AS unfold
+	 images AS (SELECT roaring64_snowflake_pack(x) AS pack,
+					   roaring64_snowflake_unpack(x) AS unpack FROM bits)
+SELECT count(DISTINCT pack) FILTER (WHERE pack IN (SELECT x FROM bits)) AS pack,
+	   count(DISTINCT unpack) FILTER (WHERE unpack IN (SELECT x FROM bits)) AS unpack
 FROM images;
 SELECT count(*) AS pairs,
-	   count(*) FILTER (WHERE roaring64_snowflake_fold(x | y) =
-						roaring64_snowflake_fold(x) | roaring64_snowflake_fold(y)) AS fold,
-	   count(*) FILTER (WHERE roaring64_snowflake_unfold(x | y) =
-						roaring64_snowflake_unfold(x) | roaring64_snowflake_unfold(y)) AS unfold
+	   count(*) FILTER (WHERE roaring64_snowflake_pack(x | y) =
+						roaring64_snowflake_pack(x) | roaring64_snowflake_pack(y)) AS pack,
+	   count(*) FILTER (WHERE roaring64_snowflake_unpack(x | y) =
+						roaring64_snowflake_unpack(x) | roaring64_snowflake_unpack(y)) AS unpack
 FROM (SELECT hashint8extended(i, 1), hashint8extended(i, 2)
 	  FROM generate_series(1, 1000) AS i) AS t (x, y);
 
 -- undone both ways
 SELECT count(*) AS ids,
-	   count(*) FILTER (WHERE roaring64_snowflake_unfold(roaring64_snowflake_fold(x)) = x) AS there_and_back,
-	   count(*) FILTER (WHERE roaring64_snowflake_fold(roaring64_snowflake_unfold(x)) = x) AS back_and_there
+	   count(*) FILTER (WHERE roaring64_snowflake_unpack(roaring64_snowflake_pack(x)) = x) AS there_and_back,
+	   count(*) FILTER (WHERE roaring64_snowflake_pack(roaring64_snowflake_unpack(x)) = x) AS back_and_there
 FROM (SELECT hashint8extended(i, 3) FROM generate_series(1, 10000) AS i
 	  UNION ALL
 	  SELECT sign * (1::bigint << bit) + d
@@ -53,9 +53,9 @@ FROM (SELECT hashint8extended(i, 3) FROM generate_series(1, 10000) AS i
 
 -- what it is for: bytes an id
 SELECT round(avg(octet_length(plain::bytea)) / 100000, 1) AS plain,
-	   round(avg(octet_length(folded::bytea)) / 100000, 1) AS folded
+	   round(avg(octet_length(packed::bytea)) / 100000, 1) AS packed
 FROM (SELECT array_agg(id)::roaring64 AS plain,
-			 array_agg(roaring64_snowflake_fold(id))::roaring64 AS folded
+			 array_agg(roaring64_snowflake_pack(id))::roaring64 AS packed
 	  FROM (SELECT ((1279929600000 + i * 37) << 22)
 				   | ((hashint8(i) & 3)::bigint << 12)
 				   | abs(hashint8(-i) % 3) AS id
@@ -76,7 +76,7 @@ SELECT roaring64_clear_low_bits(1, -1);
 SELECT roaring64_clear_low_bits(1, 64);
 
 -- NULL in, NULL out
-SELECT roaring64_snowflake_fold(NULL) IS NULL AS fold,
-	   roaring64_snowflake_unfold(NULL) IS NULL AS unfold,
+SELECT roaring64_snowflake_pack(NULL) IS NULL AS pack,
+	   roaring64_snowflake_unpack(NULL) IS NULL AS unpack,
 	   roaring64_clear_low_bits(NULL, 1) IS NULL AS id,
 	   roaring64_clear_low_bits(1, NULL) IS NULL AS bits;
