@@ -117,11 +117,11 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_from_bytea(bytea) IS
 'set from portable 64-bit Roaring bytes, which are validated';
 
-CREATE FUNCTION roaring64_check(bytea)
+CREATE FUNCTION roaring64_invalid_reason(bytea)
 RETURNS text
-AS 'MODULE_PATHNAME', 'roaring64_check'
+AS 'MODULE_PATHNAME', 'roaring64_invalid_reason'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION roaring64_check(bytea) IS
+COMMENT ON FUNCTION roaring64_invalid_reason(bytea) IS
 'why bytes are not a portable 64-bit Roaring bitmap, NULL if they are';
 
 -- explicit only, so that functions of bytea do not accept sets

@@ -95,12 +95,12 @@ roaring64_from_bytea(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_check(bytea) returns text: NULL if the cast would take the bytes,
+ * roaring64_invalid_reason(bytea) returns text: NULL if the cast would take the bytes,
  * else the reason why it refuses them and the byte at which it shows.
  */
-PG_FUNCTION_INFO_V1(roaring64_check);
+PG_FUNCTION_INFO_V1(roaring64_invalid_reason);
 Datum
-roaring64_check(PG_FUNCTION_ARGS)
+roaring64_invalid_reason(PG_FUNCTION_ARGS)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	r64_diagnosis why;

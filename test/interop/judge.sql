@@ -16,7 +16,7 @@ SELECT name, bytes <> CASE WHEN is_text THEN convert_to(roaring64_to_base64(memb
 FROM pg_ls_dir(:'names') AS name JOIN sets USING (name),
 	pg_read_binary_file(:'folder' || '/' || name || :'ending', 0, 1000000000, true) AS bytes,
 	LATERAL (SELECT :'ending' = '.base64' AS is_text) AS form,
-	LATERAL (SELECT CASE WHEN NOT is_text THEN roaring64_check(bytes) END AS refused) AS checked;
+	LATERAL (SELECT CASE WHEN NOT is_text THEN roaring64_invalid_reason(bytes) END AS refused) AS checked;
 
 SELECT name, wrong FROM verdicts WHERE wrong IS NOT NULL ORDER BY name;
 SELECT count(*) FILTER (WHERE wrong IS NULL), count(*) FILTER (WHERE wrong IS NOT NULL),

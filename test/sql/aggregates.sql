@@ -460,7 +460,7 @@ SELECT octet_length(roaring64_agg(v)::bytea) = octet_length('{1,2,3}'::roaring64
 	   md5(roaring64_agg(v)::bytea) = md5('{1,2,3}'::roaring64::bytea) AS md5,
 	   roaring64_agg(v)::bytea = '{1,2,3}'::roaring64::bytea AS eq,
 	   roaring64_send(roaring64_agg(v)) = '{1,2,3}'::roaring64::bytea AS send,
-	   roaring64_check(roaring64_agg(v)::bytea) IS NULL AS valid
+	   roaring64_invalid_reason(roaring64_agg(v)::bytea) IS NULL AS valid
 FROM generate_series(1::bigint, 3) AS v;
 -- DISTINCT, GROUP BY and ORDER BY on them
 SELECT DISTINCT roaring64_agg(v / 4) FROM generate_series(0::bigint, 11) AS v GROUP BY v % 2 ORDER BY 1;

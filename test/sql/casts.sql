@@ -1,5 +1,5 @@
 --
--- Casts with bytea, arrays, ranges and multiranges, and roaring64_check
+-- Casts with bytea, arrays, ranges and multiranges, and roaring64_invalid_reason
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
@@ -20,7 +20,7 @@ SELECT '\x000000000000000000'::bytea::roaring64;
 SELECT NULL::bytea::roaring64 IS NULL, NULL::roaring64::bytea IS NULL;
 
 -- what the check says
-SELECT what, roaring64_check(decode(bytes, 'hex'))
+SELECT what, roaring64_invalid_reason(decode(bytes, 'hex'))
 FROM (VALUES
 	('empty set', '0000000000000000'),
 	('{1,2,3}', '0100000000000000000000003a300000010000000000020010000000010002000300'),
@@ -49,7 +49,7 @@ FROM (VALUES
 	('bitset of another number', '0100000000000000' || '00000000' || '3a30000001000000' || '00000010' || '10000000'
 		|| repeat('ff', 8192))
 ) AS t(what, bytes);
-SELECT roaring64_check(NULL) IS NULL;
+SELECT roaring64_invalid_reason(NULL) IS NULL;
 -- the cast agrees with the check
 CREATE FUNCTION pg_temp.cast_error(b bytea) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -63,7 +63,7 @@ EXCEPTION WHEN invalid_binary_representation THEN
 	RETURN detail;
 END
 $$;
-SELECT n AS cut_at, roaring64_check(substr(b, 1, n)), pg_temp.cast_error(substr(b, 1, n))
+SELECT n AS cut_at, roaring64_invalid_reason(substr(b, 1, n)), pg_temp.cast_error(substr(b, 1, n))
 FROM (SELECT '{1,70000}'::roaring64::bytea) AS t(b), generate_series(0, 44, 4) AS n;
 
 -- arrays: any order, repeats, dimensions

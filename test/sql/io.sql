@@ -233,7 +233,7 @@ FROM pg_type WHERE oid = 'roaring64'::regtype;
 
 -- bytes in the 32-bit format, of the same set with what they lack before them
 SELECT substring('{1,2,70000}'::roaring64::bytea FROM 13)::roaring64;
-SELECT roaring64_check(substring('{1,2,70000}'::roaring64::bytea FROM 13));
+SELECT roaring64_invalid_reason(substring('{1,2,70000}'::roaring64::bytea FROM 13));
 SELECT ('\x010000000000000000000000'::bytea || substring('{1,2,70000}'::roaring64::bytea FROM 13))::roaring64;
 
 -- base64, on one line as RFC 4648 has it, of any length; the bytes are validated

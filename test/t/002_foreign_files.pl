@@ -227,7 +227,7 @@ $node->safe_psql(
 			CASE WHEN t.s::bytea = content AND roaring64_send(t.s) = content THEN 'the same bytes'
 				 WHEN t.s::bytea = roaring64_send(t.s) AND t.s::bytea::roaring64::bytea = t.s::bytea THEN 'other bytes'
 				 ELSE 'bytes that do not agree' END,
-			coalesce(roaring64_check(content), 'passed'));
+			coalesce(roaring64_invalid_reason(content), 'passed'));
 	END $$;
 });
 
@@ -260,7 +260,7 @@ for my $file (@files)
 	if (!$file->{accept})
 	{
 		my $check = $node->safe_psql('postgres',
-			qq{SELECT roaring64_check(pg_read_binary_file('$copy'))});
+			qq{SELECT roaring64_invalid_reason(pg_read_binary_file('$copy'))});
 
 		like($check, qr/^[a-z0-9].* at byte \d+$/, "$name is refused for a reason");
 		is( join("\n", @answers),

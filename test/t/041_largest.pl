@@ -65,7 +65,7 @@ is(value(q{SELECT roaring64_cardinality(s - int8range(0, NULL)), roaring64_cardi
 	'0|' . ($containers * 32768 + 1), 'it can be changed within its size');
 is(value(q{SELECT count(*), sum(roaring64_cardinality(members)) FROM large, roaring64_split(s, 30)}),
 	int(($containers + 16383) / 16384) . '|' . $containers * 32768, 'it can be split');
-is(value(q{SELECT roaring64_check(s::bytea) IS NULL, s::bytea::roaring64 = s FROM large}), 't|t', 'its bytes are taken back');
+is(value(q{SELECT roaring64_invalid_reason(s::bytea) IS NULL, s::bytea::roaring64 = s FROM large}), 't|t', 'its bytes are taken back');
 
 my $more = ($containers + 1) * 65536;
 is(failure("SELECT roaring64_is_empty(s | roaring64_shift((SELECT roaring64_agg(i * 2) FROM generate_series(0::bigint, 32767) i), $more)) FROM large"),

@@ -306,7 +306,7 @@ none("state <> 'taken' AND message ~ '^[A-Z]'", 'messages begin in lower case');
 none("state <> 'taken' AND kind = 'valid' AND NOT (way = 'range' AND hex = '')",
 	'what is valid is taken');
 none("kind = 'unbounded' AND state <> '54000'", 'what no set can hold is refused for its size');
-none( q{state = 'taken' AND (roaring64_check(s::bytea) IS NOT NULL
+none( q{state = 'taken' AND (roaring64_invalid_reason(s::bytea) IS NOT NULL
 		OR s::bytea::roaring64::bytea <> s::bytea)},
 	'what is taken is canonical');
 none( q{state = 'taken' AND (s::text::roaring64 <> s
@@ -314,8 +314,8 @@ none( q{state = 'taken' AND (s::text::roaring64 <> s
 		OR s::int8multirange::roaring64 <> s)},
 	'what is taken goes out and in again as itself');
 none( q{way IN ('bytea', 'COPY', 'hex')
-		AND (roaring64_check(decode(hex, 'hex')) IS NULL) <> (state = 'taken')},
-	'roaring64_check says what is refused');
+		AND (roaring64_invalid_reason(decode(hex, 'hex')) IS NULL) <> (state = 'taken')},
+	'roaring64_invalid_reason says what is refused');
 none( q{way = 'bytea' AND EXISTS (SELECT FROM inputs o
 		WHERE o.way IN ('COPY', 'hex') AND o.id BETWEEN inputs.id + 1 AND inputs.id + 2
 		AND (o.hex <> inputs.hex OR o.s IS DISTINCT FROM inputs.s))},

@@ -38,7 +38,7 @@ my $process_slack = 256 * 1024;
 # each time; t has a and b in compressed and in external storage.
 my %families = (
 	'text' => q{length((a | i)::text), ('{' || i || ',1,2}')::roaring64 IS NULL},
-	'bytes' => q{roaring64_check((a | i)::bytea), (b | i)::bytea::roaring64 IS NULL,
+	'bytes' => q{roaring64_invalid_reason((a | i)::bytea), (b | i)::bytea::roaring64 IS NULL,
 		length(roaring64_send(a | i))},
 	'arrays' => q{cardinality((a | i)::bigint[]), ARRAY[i, 1, -i]::roaring64 IS NULL,
 		ARRAY[1, 2, i::integer]::roaring64 IS NULL},

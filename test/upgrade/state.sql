@@ -5,7 +5,7 @@
 \pset format unaligned
 SET timezone = 'UTC';
 SELECT 'contents', t, md5(string_agg(k || ' ' || coalesce(md5(s::bytea), '-'), ',' ORDER BY k)),
-	sum(roaring64_cardinality(s)), bool_and(roaring64_check(s::bytea) IS NULL)
+	sum(roaring64_cardinality(s)), bool_and(roaring64_invalid_reason(s::bytea) IS NULL)
 FROM (SELECT 'sets' AS t, * FROM sets UNION ALL SELECT 'sets_lz4', * FROM sets_lz4
 	UNION ALL SELECT 'sets_external', * FROM sets_external) x GROUP BY t ORDER BY t;
 SELECT 'stored', attrelid::regclass, attstorage, attcompression FROM pg_attribute

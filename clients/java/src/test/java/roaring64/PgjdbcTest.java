@@ -237,7 +237,7 @@ class PgjdbcTest {
         } catch (IllegalArgumentException wrong) {
           refused++;
         }
-        Object reason = Server.value(connection, "SELECT roaring64_check(?)", damaged);
+        Object reason = Server.value(connection, "SELECT roaring64_invalid_reason(?)", damaged);
         assertEquals(reason == null, read != null, () -> reason + ": " + Arrays.toString(damaged));
         if (read != null) {
           assertEquals(read, Server.value(connection, "SELECT ?::bytea::roaring64", damaged));
