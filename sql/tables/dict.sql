@@ -146,22 +146,6 @@ END $$;
 COMMENT ON FUNCTION roaring64_dict_encode(regclass, anyarray) IS
 'the code of each key, which is added if it is new';
 
-CREATE FUNCTION roaring64_dict_decode(dict regclass, codes bigint[], OUT code bigint, OUT key text)
-RETURNS SETOF record
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	PERFORM @extschema@._roaring64_dict_keys(dict);
-	RETURN QUERY EXECUTE format($sql$
-		SELECT c.code, d.key::text
-		FROM unnest($1) WITH ORDINALITY AS c (code, place) LEFT JOIN %s AS d ON d.code = c.code
-		ORDER BY c.place
-		$sql$, dict) USING codes;
-END $$;
-COMMENT ON FUNCTION roaring64_dict_decode(regclass, bigint[]) IS
-'rows of the codes and their keys, in the order of the codes given; NULL for a code without key';
-
 CREATE FUNCTION roaring64_dict_decode(dict regclass, codes roaring64, OUT code bigint, OUT key text)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 1000

@@ -17,9 +17,8 @@ SELECT roaring64_dict_encode('users', '{a,b}'::text[]), roaring64_dict_encode('u
 SELECT key, code FROM users ORDER BY code;
 SELECT roaring64_dict_lookup('users', '{b,x,NULL,a}'::text[]), roaring64_dict_lookup('users', '{}'::text[]),
 	roaring64_dict_encode('users', '{}'::text[]), roaring64_dict_encode('users', '{NULL,NULL}'::text[]);
-SELECT * FROM roaring64_dict_decode('users', '{3,1,NULL,99,3}'::bigint[]);
-SELECT * FROM roaring64_dict_decode('users', '{3,1,99,2}'::roaring64);
-SELECT (SELECT count(*) FROM roaring64_dict_decode('users', '{}'::roaring64)) AS set, (SELECT count(*) FROM roaring64_dict_decode('users', '{}'::bigint[])) AS codes;
+SELECT * FROM roaring64_dict_decode('users', '{3,1,99,2}');
+SELECT count(*) FROM roaring64_dict_decode('users', '{}');
 SELECT keys, last_code, bytes = pg_total_relation_size('users') AS bytes FROM roaring64_dict_stats('users');
 -- a statement of one's own
 SELECT key FROM users WHERE code <@ '{1,3}' ORDER BY code;
@@ -41,9 +40,9 @@ SELECT roaring64_dict_encode('"x y"', ARRAY['00000000-0000-0000-0000-00000000000
 	roaring64_dict_encode('"a''b"', ARRAY['\x00ff', '\x00', '']::bytea[]),
 	roaring64_dict_encode('"100%"', '{1.50,1.5,0,NaN}'::numeric[]),
 	roaring64_dict_encode('"%1$s"', ARRAY['2026-01-01 00:00+00', '2026-01-01 01:00+01', 'infinity']::timestamptz[]);
-SELECT * FROM roaring64_dict_decode('"x y"', '{1,2}'::roaring64);
-SELECT * FROM roaring64_dict_decode('"a''b"', '{1,2,3}'::bigint[]);
-SELECT key FROM roaring64_dict_decode('"100%"', '{1,2,3}'::bigint[]);
+SELECT * FROM roaring64_dict_decode('"x y"', '{1,2}');
+SELECT * FROM roaring64_dict_decode('"a''b"', '{1,2,3}');
+SELECT key FROM roaring64_dict_decode('"100%"', '{1,2,3}');
 CREATE DOMAIN short AS text CHECK (length(value) < 5);
 CREATE TYPE color AS ENUM ('red', 'green');
 SELECT roaring64_dict_create('shorts', 'short'), roaring64_dict_create('colors', 'color'), roaring64_dict_create('years', 'int4range');
@@ -99,8 +98,7 @@ SELECT roaring64_dict_encode('"x y"', '{nobody}'::text[]);
 CREATE TABLE plain (key text PRIMARY KEY, code text);
 SELECT roaring64_dict_encode('plain', '{a}'::text[]);
 SELECT roaring64_dict_lookup('plain', '{a}'::text[]);
-SELECT roaring64_dict_decode('plain', '{1}'::bigint[]);
-SELECT roaring64_dict_decode('plain', '{1}'::roaring64);
+SELECT roaring64_dict_decode('plain', '{1}');
 SELECT roaring64_dict_stats('plain');
 SELECT roaring64_dict_drop('plain');
 SELECT roaring64_dict_drop('pg_class');
@@ -153,7 +151,8 @@ BEGIN
 		INSERT INTO given SELECT DISTINCT key, code FROM unnest(batch, codes) AS b (key, code) WHERE key IS NOT NULL ON CONFLICT DO NOTHING;
 		before := (SELECT max(code) FROM given);
 		ASSERT roaring64_dict_lookup('random', batch) = codes;
-		ASSERT (SELECT array_agg(key) IS NOT DISTINCT FROM nullif(batch, '{}') FROM roaring64_dict_decode('random', codes));
+		ASSERT (SELECT array_agg(key) IS NOT DISTINCT FROM (SELECT array_agg(DISTINCT k COLLATE "C") FROM unnest(batch) AS k WHERE k IS NOT NULL)
+			FROM (SELECT key FROM roaring64_dict_decode('random', array_remove(codes, NULL)::roaring64) ORDER BY key COLLATE "C") AS d);
 	END LOOP;
 END $$;
 SELECT count(*) > 1000 AS keys, max(code) = count(*) AS dense, count(*) = (SELECT count(*) FROM random NATURAL JOIN given) AS same FROM given;

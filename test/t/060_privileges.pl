@@ -129,7 +129,7 @@ my @needs = (
 	[ q{SELECT roaring64_numbers_add('points', 'k', '{1,3}', '{4,4}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_merge('points', 'other', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_dict_lookup('names', '{a}'::text[]), roaring64_dict_encode('names', '{a}'::text[])}, 'SELECT ON names' ],
-	[ q{SELECT roaring64_dict_decode('names', '{1}'::bigint[]), roaring64_dict_decode('names', '{1}'::roaring64), roaring64_dict_stats('names')}, 'SELECT ON names' ],
+	[ q{SELECT roaring64_dict_decode('names', '{1}'), roaring64_dict_stats('names')}, 'SELECT ON names' ],
 	[ q{SELECT roaring64_dict_encode('names', '{b}'::text[])}, 'SELECT, INSERT ON names' ],
 );
 
@@ -341,7 +341,7 @@ my @calls = (
 	q{SELECT ext.roaring64_dict_create('app.words', 'pg_catalog.text'), ext.roaring64_dict_create('app.keys', 'pg_catalog.uuid')},
 	q{SELECT ext.roaring64_dict_encode('app.words', '{b,a,b}'::pg_catalog._text), ext.roaring64_dict_lookup('app.words', '{a,c}'::pg_catalog._text),
 	  ext.roaring64_dict_encode('app.keys', '{00000000-0000-0000-0000-00000000000b,00000000-0000-0000-0000-00000000000a}'::pg_catalog._uuid)},
-	q{SELECT * FROM ext.roaring64_dict_decode('app.words', '{1,2}'::ext.roaring64); SELECT * FROM ext.roaring64_dict_decode('app.keys', '{1,2}'::pg_catalog._int8);
+	q{SELECT * FROM ext.roaring64_dict_decode('app.words', '{1,2}'); SELECT * FROM ext.roaring64_dict_decode('app.keys', '{1,2}');
 	  SELECT * FROM ext.roaring64_dict_stats('app.words')},
 	q{SELECT ext.roaring64_dict_drop('app.words'), ext.roaring64_dict_drop('app.keys')},
 
