@@ -78,13 +78,6 @@ END $$;
 COMMENT ON FUNCTION _roaring64_delay_width(regclass, text[]) IS
 'width of the time buckets, or an error if the table has none or the caller lacks a privilege';
 
-CREATE FUNCTION roaring64_delay_width(delay regclass)
-RETURNS interval
-LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
-RETURN _roaring64_delay_width(delay, 'SELECT');
-COMMENT ON FUNCTION roaring64_delay_width(regclass) IS
-'width of the time buckets of a table of delayed messages';
-
 -- Not STRICT, and neither is the next one: with a NULL argument, a message
 -- would be lost silently.  The columns of the table refuse NULLs.
 CREATE FUNCTION roaring64_delay_add(delay regclass, group_id bigint, id bigint,
@@ -308,3 +301,32 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION roaring64_delay_count(regclass, timestamptz) IS
 'number of messages due by then';
+
+CREATE FUNCTION roaring64_delay_stats(delay regclass,
+									  OUT width interval,
+									  OUT messages bigint,
+									  OUT next_due timestamptz,
+									  OUT bytes bigint)
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	width := @extschema@._roaring64_delay_width(delay, 'SELECT');
+	EXECUTE format('SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s', delay)
+	INTO messages, next_due;
+	bytes := pg_total_relation_size(delay);
+END $$;
+COMMENT ON FUNCTION roaring64_delay_stats(regclass) IS
+'width of the time buckets, number of messages, when the first is due, and bytes on disk';
+
+CREATE FUNCTION roaring64_delay_drop(delay regclass)
+RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_delay_width(delay, VARIADIC '{}');
+	EXECUTE format('DROP TABLE %s', delay);
+END $$;
+COMMENT ON FUNCTION roaring64_delay_drop(regclass) IS
+'drops a table of delayed messages';

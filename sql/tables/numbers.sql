@@ -487,3 +487,31 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_merge(regclass, text, text) IS
 'adds the numbers of another key to those of a key';
+
+CREATE FUNCTION roaring64_numbers_stats(numbers regclass,
+										OUT keys bigint,
+										OUT ids bigint,
+										OUT bytes bigint)
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	EXECUTE format('SELECT count(*), coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0) FROM %s WHERE weight = 0',
+				   numbers) INTO keys, ids;
+	bytes := pg_total_relation_size(numbers);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_stats(regclass) IS
+'number of keys, of the ids in them that have a number, and bytes on disk';
+
+CREATE FUNCTION roaring64_numbers_drop(numbers regclass)
+RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	EXECUTE format('DROP TABLE %s', numbers);
+END $$;
+COMMENT ON FUNCTION roaring64_numbers_drop(regclass) IS
+'drops a table of numbers';

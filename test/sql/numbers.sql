@@ -98,6 +98,8 @@ SELECT roaring64_numbers_sum('points', 'a');
 SELECT roaring64_numbers_avg('points', 'a');
 SELECT roaring64_numbers_count('points', 'a');
 SELECT roaring64_numbers_merge('points', 'a', 'b');
+SELECT roaring64_numbers_stats('points');
+SELECT roaring64_numbers_drop('points');
 DROP TABLE points;
 -- names that cannot be
 SELECT roaring64_numbers_create('a.b.c');
@@ -113,7 +115,12 @@ SELECT roaring64_numbers_set('locked', 'a', '{1}', '{0}');
 SELECT roaring64_numbers_lock('locked', 'new', 'a', 'new', 'b');
 SELECT * FROM locked;
 SELECT roaring64_numbers_lock('locked', 'a', NULL);
-DROP TABLE locked;
+-- the ids of each key are counted, not their slices
+SELECT roaring64_numbers_set('locked', 'b', '{1,2,3}', '{0,7,-7}');
+SELECT keys, ids, bytes = pg_total_relation_size('locked') AS bytes FROM roaring64_numbers_stats('locked');
+SELECT roaring64_numbers_drop(NULL), roaring64_numbers_stats(NULL);
+SELECT roaring64_numbers_drop('locked');
+SELECT to_regclass('locked');
 
 -- Names and keys that mean something to format() or in a string.  Each key of each
 -- table gets numbers of its own by every function, and keeps them.
@@ -148,7 +155,7 @@ BEGIN
 		EXECUTE format('SELECT %L || count(*) FROM %s WHERE key <> ALL ($1) OR roaring64_is_empty(ids) HAVING count(*) > 0', t || ': ', t)
 		INTO name USING odd;
 		differences := array_remove(differences || name, NULL);
-		EXECUTE format('DROP TABLE %s', t);
+		PERFORM roaring64_numbers_drop(t);
 		tables := tables + 1;
 	END LOOP;
 END $$;
