@@ -320,10 +320,3 @@ AS 'MODULE_PATHNAME', 'roaring64_snowflake_unpack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION roaring64_snowflake_unpack(bigint) IS
 'reverse of roaring64_snowflake_pack';
-
-CREATE FUNCTION roaring64_clear_low_bits(bigint, bits integer)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_clear_low_bits'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION roaring64_clear_low_bits(bigint, integer) IS
-'the value with its low bits cleared';

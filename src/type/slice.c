@@ -18,7 +18,6 @@
 #include "funcapi.h"
 
 #include "roaring64.h"
-#include "snowflake.h"
 
 /* What roaring64_split keeps between two rows. */
 typedef struct SplitState
@@ -192,7 +191,11 @@ begin_split(FunctionCallInfo fcinfo)
 
 	state = palloc0(sizeof(SplitState));
 	state->bits = PG_GETARG_INT32(1);
-	state->low = roaring64_low_bits(state->bits);
+	if (state->bits < 0 || state->bits > 63)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of bits must be between 0 and 63")));
+	state->low = (UINT64CONST(1) << state->bits) - 1;
 	state->set = roaring64_view(PG_GETARG_VARLENA_PP(0));
 	state->next = PG_INT64_MIN;
 	/* here, so that the index is not made in the context of one row */

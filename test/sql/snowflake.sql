@@ -61,22 +61,6 @@ FROM (SELECT array_agg(id)::roaring64 AS plain,
 				   | abs(hashint8(-i) % 3) AS id
 			FROM generate_series(1::bigint, 100000) AS i) AS t) AS t;
 
--- clear_low_bits: low bits cleared, which rounds down below zero as well
-SELECT x, roaring64_clear_low_bits(x, 0) AS "0", roaring64_clear_low_bits(x, 4) AS "4",
-	   roaring64_clear_low_bits(x, 32) AS "32", roaring64_clear_low_bits(x, 63) AS "63"
-FROM unnest('{-9223372036854775808,-4294967297,-17,-1,0,15,16,4294967296,9223372036854775807}'::bigint[]) AS x;
-SELECT count(*) AS ids,
-	   count(*) FILTER (WHERE roaring64_clear_low_bits(x, bits) <= x
-						AND roaring64_clear_low_bits(x, bits)::numeric + width > x
-						AND mod(roaring64_clear_low_bits(x, bits), width) = 0) AS clear_low_bits
-FROM (SELECT hashint8extended(i, 4) FROM generate_series(1, 200) AS i) AS t (x),
-	 generate_series(0, 63) AS bits,
-	 LATERAL (SELECT trunc(2::numeric ^ bits) AS width) AS w;
-SELECT roaring64_clear_low_bits(1, -1);
-SELECT roaring64_clear_low_bits(1, 64);
-
 -- NULL in, NULL out
 SELECT roaring64_snowflake_pack(NULL) IS NULL AS pack,
-	   roaring64_snowflake_unpack(NULL) IS NULL AS unpack,
-	   roaring64_clear_low_bits(NULL, 1) IS NULL AS id,
-	   roaring64_clear_low_bits(1, NULL) IS NULL AS bits;
+	   roaring64_snowflake_unpack(NULL) IS NULL AS unpack;
