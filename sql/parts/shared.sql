@@ -3,8 +3,8 @@
 -- updated by itself, so a version of this one must serve those of the other.
 --
 
--- The name of a table to be created, as it is written in a statement.  The schema
--- is an argument since only the caller's caller knows its own search_path.
+-- The name of a table to be created, as it is written in a statement.  The schema is
+-- the caller's, which only a function without a search_path of its own knows.
 CREATE FUNCTION _roaring64_new_table(name text, schema text)
 RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100

@@ -20,14 +20,11 @@
 -- several rows do so in the order of the key, so they do not deadlock.
 --
 
-CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second',
-									   schema text DEFAULT pg_catalog.current_schema())
+CREATE FUNCTION _roaring64_delay_make(made text, width interval)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	delay text := @extschema@._roaring64_new_table(name, schema);
 BEGIN
 	-- refuses a width that is not positive, or has months
 	IF date_bin(width, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00') IS NULL THEN
@@ -41,10 +38,19 @@ BEGIN
 			PRIMARY KEY (bucket, group_id),
 			CONSTRAINT bucket_width CHECK (bucket OPERATOR(pg_catalog.=)
 				pg_catalog.date_bin(%L, bucket, '2000-01-01 00:00:00+00')))
-		$sql$, delay, width);
-	RETURN delay;
+		$sql$, made, width);
+	RETURN made;
 END $$;
-COMMENT ON FUNCTION roaring64_delay_create(text, interval, text) IS
+COMMENT ON FUNCTION _roaring64_delay_make(text, interval) IS
+'makes a table of delayed messages';
+
+CREATE FUNCTION roaring64_delay_create(name text, width interval DEFAULT '1 second')
+RETURNS regclass
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000
+BEGIN ATOMIC
+	SELECT _roaring64_delay_make(_roaring64_new_table($1, pg_catalog.current_schema()), $2);
+END;
+COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
 -- The other functions call this first.  Privileges are checked by the

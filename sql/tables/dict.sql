@@ -16,14 +16,11 @@
 -- "=" found by its name would compare citext as text.
 --
 
-CREATE FUNCTION roaring64_dict_create(name text, key_type regtype,
-									  schema text DEFAULT pg_catalog.current_schema())
+CREATE FUNCTION _roaring64_dict_make(made text, key_type regtype)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	dict text := @extschema@._roaring64_new_table(name, schema);
 BEGIN
 	IF (SELECT typtype IN ('c', 'p') OR typcategory = 'A' FROM pg_type WHERE oid = key_type) IS NOT FALSE THEN
 		RAISE 'type % cannot be the key of a dictionary', key_type USING
@@ -36,11 +33,20 @@ BEGIN
 			key %s %s PRIMARY KEY,
 			code bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
 			CONSTRAINT codes_from_1 CHECK (code > 0))
-		$sql$, dict, format_type(key_type, -1),
+		$sql$, made, format_type(key_type, -1),
 		CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
-	RETURN dict;
+	RETURN made;
 END $$;
-COMMENT ON FUNCTION roaring64_dict_create(text, regtype, text) IS
+COMMENT ON FUNCTION _roaring64_dict_make(text, regtype) IS
+'makes a dictionary';
+
+CREATE FUNCTION roaring64_dict_create(name text, key_type regtype)
+RETURNS regclass
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000
+BEGIN ATOMIC
+	SELECT _roaring64_dict_make(_roaring64_new_table($1, pg_catalog.current_schema()), $2);
+END;
+COMMENT ON FUNCTION roaring64_dict_create(text, regtype) IS
 'creates a dictionary, which has a code for each key';
 
 -- The type of a dictionary's keys and their equality, as they are written in a

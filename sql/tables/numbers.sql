@@ -20,14 +20,11 @@
 -- names its keys by equality, so that on Citus it goes to their shards.
 --
 
-CREATE FUNCTION roaring64_numbers_create(name text,
-										 schema text DEFAULT pg_catalog.current_schema())
+CREATE FUNCTION _roaring64_numbers_make(made text)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	numbers text := @extschema@._roaring64_new_table(name, schema);
 BEGIN
 	EXECUTE format($sql$
 		CREATE TABLE %s (
@@ -35,10 +32,19 @@ BEGIN
 			weight bigint NOT NULL,
 			ids @extschema@.roaring64 NOT NULL,
 			PRIMARY KEY (key, weight))
-		$sql$, numbers);
-	RETURN numbers;
+		$sql$, made);
+	RETURN made;
 END $$;
-COMMENT ON FUNCTION roaring64_numbers_create(text, text) IS
+COMMENT ON FUNCTION _roaring64_numbers_make(text) IS
+'makes a table of numbers';
+
+CREATE FUNCTION roaring64_numbers_create(name text)
+RETURNS regclass
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000
+BEGIN ATOMIC
+	SELECT _roaring64_numbers_make(_roaring64_new_table($1, pg_catalog.current_schema()));
+END;
+COMMENT ON FUNCTION roaring64_numbers_create(text) IS
 'creates a table of numbers';
 
 -- Every other function calls this to check the table, before it names a column.
