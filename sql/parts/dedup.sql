@@ -179,7 +179,7 @@ BEGIN
 		|| CASE WHEN chunk_bits IS NULL THEN
 			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 1000)',
 				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk & 15)'
-					   ' + CASE WHEN avg(pg_column_size(members)) > 16000 THEN 1 ELSE 0 END, 12)::integer AS bits'
+					   ' + CASE WHEN avg(pg_column_size(ids)) > 16000 THEN 1 ELSE 0 END, 12)::integer AS bits'
 					   ' FROM %s WHERE key BETWEEN $1 AND $2 GROUP BY key) AS f ON f.key = s.key', chunks)]
 		ELSE
 			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
@@ -252,7 +252,7 @@ BEGIN
 				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
 				   home, base || '_claims', CASE id_type WHEN 'bigint' THEN 'bigint' ELSE 'uuid' END);
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
-				   ' members %s %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
+				   ' ids %s %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
 				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01,'
 				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
 				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks',
@@ -507,7 +507,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ids CONSTANT text := '(SELECT coalesce(sum(%4$s_cardinality(members)), 0) FROM %2$s AS c'
+	ids CONSTANT text := '(SELECT coalesce(sum(%4$s_cardinality(ids)), 0) FROM %2$s AS c'
 		' WHERE c.key = w.key AND c.generation = w.generation)';
 BEGIN
 	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL'
@@ -562,7 +562,7 @@ BEGIN
 				   || ' AND NOT present RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
 	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_and(c.members, p.members) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
+				   || ' UNION ALL SELECT %4$s_and(c.ids, p.members) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
 				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
 	INTO known USING $2, $2, ids, nothing;
 	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
@@ -592,10 +592,10 @@ BEGIN
 				   ' (SELECT FROM %1$s AS c WHERE c.key = $1) WHERE key = $1 RETURNING coalesce(generation, $2)',
 				   VARIADIC names)
 	INTO generation USING $2, generation;
-	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, members)'
+	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, ids)'
 				   ' SELECT s.key, p.chunk, $4, p.members FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
 				   ' ORDER BY 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET members = %4$s_or(c.members, excluded.members)', VARIADIC names)
+				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
 	USING $2, $2, ids, generation;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_write(text[], text, anyelement, bigint, bigint, bigint) IS
@@ -657,10 +657,10 @@ DECLARE
 		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 BEGIN
 	EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
-				   || ' AND %4$s_cardinality(%4$s_andnot(c.members, p.members)) = 0', VARIADIC names)
+				   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.members)) = 0', VARIADIC names)
 	USING low, high, keys, ids;
-	EXECUTE format('UPDATE %2$s AS c SET members = %4$s_andnot(c.members, p.members) FROM ' || parts
-				   || ' AND %4$s_cardinality(%4$s_and(c.members, p.members)) > 0', VARIADIC names)
+	EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.members) FROM ' || parts
+				   || ' AND %4$s_cardinality(%4$s_and(c.ids, p.members)) > 0', VARIADIC names)
 	USING low, high, keys, ids;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], text[]) IS
@@ -730,11 +730,11 @@ BEGIN
 				   ' RETURNING c.key, c.id), s AS (SELECT ' || CASE WHEN one THEN '$1' ELSE 'key' END
 				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7::%11$s[]))'
 				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
-				   || ') INSERT INTO %2$s AS c (key, chunk, generation, members)'
+				   || ') INSERT INTO %2$s AS c (key, chunk, generation, ids)'
 				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.members FROM s LEFT JOIN'
 				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%10$s, %9$s AS p'
 				   ' ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET members = %4$s_or(c.members, excluded.members)', VARIADIC names)
+				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
 	USING low, high, part, rest, generation, turned.back, turned.back_ids;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text, text, boolean) IS
@@ -937,7 +937,7 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT coalesce(%6$s, $3) FROM ('
 				   || @extschema@._roaring64_dedup_remembered(
-						'CASE WHEN p.chunk IS NULL THEN c.members ELSE %4$s_andnot(c.members, p.members) END', '%5$s(id)')
+						'CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.members) END', '%5$s(id)')
 				   || ') AS f (m)%7$s', VARIADIC o.names)
 	INTO nothing USING $2, $2, nothing;
 	RETURN nothing;
@@ -978,7 +978,7 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT coalesce(sum(n), 0) FROM ('
 				   || @extschema@._roaring64_dedup_remembered(
-						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.members ELSE %4$s_andnot(c.members, p.members) END)',
+						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.members) END)',
 						'count(*)') || ') AS f (n)', VARIADIC o.names)
 	INTO result USING $2, $2;
 	RETURN result;
@@ -999,7 +999,7 @@ DECLARE
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(*), coalesce(sum(%4$s_cardinality(members)), 0) FROM %2$s', VARIADIC o.names)
+	EXECUTE format('SELECT count(*), coalesce(sum(%4$s_cardinality(ids)), 0) FROM %2$s', VARIADIC o.names)
 	INTO chunks, ids;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS

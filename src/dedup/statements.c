@@ -89,12 +89,12 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 		"kI", "ip", false, true, SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_CHUNK] = {
-		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		"SELECT chunk, ids FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND chunk OPERATOR(pg_catalog.=) $2",
 		"kc", "cm", false, true, SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_CHUNKS] = {
-		"SELECT chunk, members FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
+		"SELECT chunk, ids FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
 		" AND chunk OPERATOR(pg_catalog.=) ANY ($2)",
 		"kC", "cm", false, true, SPI_OK_SELECT
 	},

@@ -104,7 +104,7 @@ DECLARE
 	ignored text;
 BEGIN
 	PERFORM roaring64_dedup_import(set_name::regclass, 'k', '{1,2,70000}');
-	EXECUTE format('UPDATE %I SET members = $1', set_name || '_chunks') USING bad;
+	EXECUTE format('UPDATE %I SET ids = $1', set_name || '_chunks') USING bad;
 	EXECUTE format('SELECT (%s)::text', expression) INTO ignored;
 	RETURN ignored;
 END $$;

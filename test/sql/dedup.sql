@@ -246,12 +246,12 @@ BEGIN
 	END LOOP;
 	CALL roaring64_dedup_fold('two_ids');
 END $$;
-SELECT roaring64_dedup_claim('two_ids', 'k', 1) AS again, roaring64_dedup_export('two_ids', 'k'), w.generation, members FROM two_ids_windows AS w, two_ids_chunks;
+SELECT roaring64_dedup_claim('two_ids', 'k', 1) AS again, roaring64_dedup_export('two_ids', 'k'), w.generation, ids FROM two_ids_windows AS w, two_ids_chunks;
 -- forgotten and claimed again, an id belongs to the generation that is written to
 SELECT roaring64_dedup_import('two_ids', 'again', '{1,2,3,4,5,6,7,8,9,10}'), roaring64_dedup_import('two_ids', 'again', '{11}'),
 	roaring64_dedup_forget('two_ids', 'again', 1), roaring64_dedup_claim('two_ids', 'again', 1);
 CALL roaring64_dedup_fold('two_ids');
-SELECT generation, members, roaring64_dedup_count('two_ids', 'again') FROM two_ids_chunks WHERE key = 'again' ORDER BY generation;
+SELECT generation, ids, roaring64_dedup_count('two_ids', 'again') FROM two_ids_chunks WHERE key = 'again' ORDER BY generation;
 SELECT roaring64_dedup_drop('two_ids');
 -- whatever the clock said when they were claimed, and however many one fold takes
 SELECT roaring64_dedup_create('order_of', keep => 10);
@@ -435,7 +435,7 @@ SELECT roaring64_dedup_claim('texts', 'k', 'order 17'), roaring64_dedup_claim('t
 SELECT roaring64_dedup_hash('abc'), (SELECT bool_and(id = ANY (ARRAY(SELECT roaring64_dedup_hash(t) FROM unnest('{order 17,"a,b",ß,""}'::text[]) AS t))) FROM texts_claims) AS same;
 CALL roaring64_dedup_fold('uuids');
 CALL roaring64_dedup_fold('texts');
-SELECT key, chunk, members FROM uuids_chunks;
+SELECT key, chunk, ids FROM uuids_chunks;
 SELECT roaring64_dedup_export_uuids('texts', 'k') = ARRAY(SELECT roaring64_dedup_hash(t) FROM unnest('{order 17,"a,b",ß}'::text[]) AS t ORDER BY 1) AS exported;
 SELECT outcome(s) FROM unnest(ARRAY['SELECT roaring64_dedup_claim(''uuids'', ''k'', 7)', 'SELECT roaring64_dedup_claim(''uuids'', ''k'', ''7001'')', 'SELECT roaring64_dedup_claim(''texts'', ''k'', 7)',
 	'SELECT roaring64_dedup_claim(''texts'', ''k'', gen_random_uuid())', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ARRAY[1])', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ''{NULL}'')',
@@ -444,15 +444,15 @@ SELECT outcome(s) FROM unnest(ARRAY['SELECT roaring64_dedup_claim(''uuids'', ''k
 SELECT roaring64_dedup_create('chosen', id_type => 'uuid', chunk_bits => 56), roaring64_dedup_create('alike', id_type => 'uuid');
 CREATE FUNCTION level(chunk bigint) RETURNS bigint RETURN chunk & 15;
 SELECT cardinality(roaring64_dedup_import_uuids(name, 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 500) AS i))) FROM unnest('{uuids,chosen}'::text[]) AS name;
-SELECT level(chunk), count(*), sum(cardinality(members)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
 SELECT cardinality(roaring64_dedup_claim_many(name, 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 20000) AS i))) FROM unnest('{uuids,chosen}'::text[]) AS name;
 CALL roaring64_dedup_fold('uuids');
 CALL roaring64_dedup_fold('chosen');
-SELECT level(chunk), count(*), sum(cardinality(members)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
-SELECT level(chunk), count(*), sum(cardinality(members)) FROM chosen_chunks GROUP BY 1 ORDER BY 1;
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM chosen_chunks GROUP BY 1 ORDER BY 1;
 SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT format('00000000-0000-0000-0000-%s', lpad(to_hex(i), 12, '0'))::uuid FROM generate_series(1, 20000) AS i)));
 CALL roaring64_dedup_fold('alike');
-SELECT level(chunk), count(*), sum(cardinality(members)) FROM alike_chunks GROUP BY 1 ORDER BY 1;
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM alike_chunks GROUP BY 1 ORDER BY 1;
 -- a key that grows fold by fold goes one level deeper at a time
 SELECT roaring64_dedup_create('grows', id_type => 'uuid');
 DO $$
@@ -462,7 +462,7 @@ BEGIN
 		CALL roaring64_dedup_fold('grows');
 	END LOOP;
 END $$;
-SELECT level(chunk), count(*), sum(cardinality(members)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
 SELECT (SELECT count(*) FROM unnest(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 36000) AS n))) AS new WHERE new) AS new,
 	(SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 36000, 2) AS n))) AS gone WHERE gone) AS gone, roaring64_dedup_count('grows', 'k');
 CALL roaring64_dedup_fold('grows');
@@ -570,14 +570,14 @@ SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{5,6}');
 -- a table in the place of another is not taken for it
 CREATE TABLE dedup_again.moving_claims (key int);
 SELECT roaring64_dedup_claim_many('dedup_again.moved', 'k', '{6,7}');
-ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bytea USING members::bytea;
+ALTER TABLE dedup_again.moving_chunks ALTER ids TYPE bytea USING ids::bytea;
 SELECT outcome('SELECT roaring64_dedup_claim(''dedup_again.moved'', ''k'', 5)');
 SELECT outcome('SELECT roaring64_dedup_seen_many(''dedup_again.moved'', ''k'', ''{5}'')');
-ALTER TABLE dedup_again.moving_chunks ALTER members TYPE roaring64 USING members::roaring64;
+ALTER TABLE dedup_again.moving_chunks ALTER ids TYPE roaring64 USING ids::roaring64;
 -- nor one that a trigger has altered meanwhile
 CREATE FUNCTION alter_chunks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	ALTER TABLE dedup_again.moving_chunks ALTER members TYPE bigint USING 77;
+	ALTER TABLE dedup_again.moving_chunks ALTER ids TYPE bigint USING 77;
 	RETURN NEW;
 END $$;
 CREATE TRIGGER alter_chunks BEFORE INSERT ON dedup_again.claims_too FOR EACH ROW EXECUTE FUNCTION alter_chunks();

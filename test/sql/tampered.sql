@@ -66,7 +66,7 @@ $$;
 SELECT roaring64_dedup_create('forever');
 SELECT roaring64_dedup_import('forever', 'k', '{1}');
 SELECT change, answers_after(change, ARRAY[c]) FROM
-	unnest(ARRAY['SELECT', 'ALTER TABLE forever_chunks ALTER members DROP NOT NULL; UPDATE forever_chunks SET members = NULL']) AS change,
+	unnest(ARRAY['SELECT', 'ALTER TABLE forever_chunks ALTER ids DROP NOT NULL; UPDATE forever_chunks SET ids = NULL']) AS change,
 	unnest(ARRAY[$$SELECT roaring64_dedup_claim_many('forever', 'k', '{2}')$$, $$SELECT roaring64_dedup_seen_many('forever', 'k', '{2}')$$,
 		$$SELECT roaring64_dedup_claim('forever', 'k', 2)$$]) WITH ORDINALITY AS c (c, n) ORDER BY 1 DESC, n;
 CREATE FUNCTION other_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 1000 + NEW.id; RETURN NEW; END';

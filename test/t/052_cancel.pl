@@ -358,7 +358,7 @@ value(q{
 	INSERT INTO facts SELECT i % 500, i, i % 3 = 0 FROM generate_series(1, 150000) i;
 });
 my $ids = '(SELECT array_agg(i * 3) FROM generate_series(1::bigint, 60000) i)';
-my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(members)), 0) FROM seen_chunks),
+my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(ids)), 0) FROM seen_chunks),
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k')), roaring64_dedup_count('seen', 'k')};
 cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))", $seen, '60000|0|60000|60000');
 # a duplicate costs less, and must go on being one

@@ -78,7 +78,7 @@ value(
 	SELECT roaring64_dedup_create('seen', chunk_bits => 56), roaring64_delay_create('later', '256 ms');
 });
 
-my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(members)), 0) FROM seen_chunks),
+my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(ids)), 0) FROM seen_chunks),
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k'))};
 my $ids = '(SELECT array_agg(id) FROM ids WHERE id & 1 = 1)';
 my $claimed = value('SELECT count(*) FROM ids WHERE id & 1 = 1');
