@@ -1,0 +1,49 @@
+--
+-- The rule of names of the helpers (docs/reference/README.md), compared with the
+-- catalogs: each query lists what breaks a sentence of it.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
+CREATE VIEW helper AS
+	SELECT p.oid::regprocedure AS function, p.proname AS name, substring(p.proname FROM '^roaring64_([a-z]+)') AS kind, p.*
+	FROM pg_extension AS e
+		JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+		JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	WHERE e.extname IN ('roaring64', 'roaring64_tables') AND p.proname ~ '^roaring64_'
+		AND (e.extname = 'roaring64_tables' OR p.proname ~ '^roaring64_dedup_');
+CREATE VIEW argument AS
+	SELECT function, kind, a.n, proargnames[a.n] AS name, a.type::regtype AS type, proargmodes[a.n] IN ('o', 't') AS is_result
+	FROM helper, LATERAL unnest(coalesce(proallargtypes, proargtypes::oid[])) WITH ORDINALITY AS a (type, n);
+
+-- a procedure commits, and a function cannot
+SELECT prokind, function FROM helper WHERE prokind = 'p' OR prosrc ~* '\mcommit\M' ORDER BY 2;
+-- each kind can be made, dropped, and looked at
+SELECT kind, suffix AS lacks
+FROM (SELECT DISTINCT kind FROM helper WHERE name ~ '_create$') AS k, unnest('{create,drop,stats}'::text[]) AS suffix
+WHERE NOT EXISTS (SELECT FROM helper WHERE name = format('roaring64_%s_%s', k.kind, suffix));
+SELECT DISTINCT kind FROM helper WHERE name ~ '_create$' ORDER BY 1;
+-- what is made has a name, and what exists is a regclass that is called by its kind
+SELECT function, name, type FROM argument AS a
+WHERE n = 1 AND NOT is_result IS TRUE AND name <> CASE WHEN function::text ~ '_create\(' AND type = 'text'::regtype THEN 'name'
+		WHEN type = 'regclass'::regtype AND EXISTS (SELECT FROM argument AS k WHERE k.name = a.kind AND k.n = 1) AND name <> 'source'
+		THEN kind ELSE name END
+	OR name = kind AND type <> 'regclass'::regtype
+	OR type = 'regclass'::regtype AND name <> ALL (ARRAY[kind, 'source']) AND NOT is_result IS TRUE
+ORDER BY function::text;
+-- an argument has a name, which is no schema's or path's
+SELECT function, n, name FROM argument WHERE coalesce(name, '') IN ('', 'schema', 'path', 'search_path');
+-- counts, limits and sizes
+SELECT function, name, type FROM argument
+WHERE type IN ('int2'::regtype, 'int4'::regtype) AND name <> 'chunk_bits'
+	OR name ~ '^(n|keep|count|keys|ids|rows_.*|keys_.*|bytes|size|claims|chunks|messages|batch_rows)$'
+		AND is_result AND type NOT IN ('int8'::regtype, 'regclass'::regtype)
+ORDER BY function::text, n;
+-- columns of sets
+SELECT roaring64_dedup_create('name_dedup') AS dedup, roaring64_delay_create('name_delay') AS delay,
+	roaring64_numbers_create('name_numbers') AS numbers, roaring64_dict_create('name_dict', 'text') AS dict;
+SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON oid = attrelid
+WHERE relname ~ '^name_' AND relkind = 'r' AND atttypid = 'roaring64'::regtype AND attname <> 'ids' ORDER BY 1, 2;
+
+SELECT roaring64_dedup_drop('name_dedup') AS dedup, roaring64_delay_drop('name_delay') AS delay,
+	roaring64_numbers_drop('name_numbers') AS numbers, roaring64_dict_drop('name_dict') AS dict;
+DROP VIEW argument, helper;
