@@ -542,6 +542,7 @@ put(DedupSet *set, Batch *batch, bool present)
 	Datum		values[4] = {batch->key};
 	SPITupleTable *rows;
 	bool		inserted = false;
+	bool		one;
 	int			n = 0;
 
 	for (int i = 0; i < batch->n; i++)
@@ -551,10 +552,11 @@ put(DedupSet *set, Batch *batch, bool present)
 	}
 	if (n == 0)
 		return false;
-	values[1] = n == 1 ? id_datum(set, ids) : ids_array(set, ids, n);
+	one = n == 1 && !set->distributed;
+	values[1] = one ? id_datum(set, ids) : ids_array(set, ids, n);
 	values[2] = BoolGetDatum(present);
 	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
-	dedup_run(set, n == 1 ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, InvalidSnapshot);
+	dedup_run(set, one ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, InvalidSnapshot);
 	rows = SPI_tuptable;
 	for (uint64 i = 0; i < rows->numvals; i++)
 	{

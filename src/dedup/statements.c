@@ -50,9 +50,10 @@ static HTAB *sets = NULL;
  *
  * All but the change of a batch have one plan for all their parameters.  A
  * statement that finds rows finds them by their index: see plan_by_index().  On
- * Citus, only a statement on one table can have one plan for all, so no other is
- * here; and where an INSERT with RETURNING leaves rows out, Citus counts them as
- * returned, which SPI reports as an error, unless the statement is within another.
+ * Citus, only a statement on one table, and without WITH, can have one plan for
+ * all: so there the change of one id is that of a batch.  And where an INSERT with
+ * RETURNING leaves rows out, Citus counts them as returned, which SPI reports as an
+ * error, unless the statement is within another.
  *
  * A batch goes in in the order of the array, which is sorted, and by one statement,
  * whether rows are there or not: two of them meet in the same order and never
