@@ -578,6 +578,11 @@ COMMENT ON FUNCTION _roaring64_dedup_append(regclass, text, anyelement, anyeleme
 'remembers ids in the chunks of a dedup set: those that are new';
 
 -- Writes ids of a key, of which the chunks have none.
+--
+-- Citus sends an INSERT from tables to their node as one statement if they are all
+-- single shards, and fails: here for a syntax error in what it sends, and in a move,
+-- which deletes as well, as that names the table of chunks in place of its shard.
+-- What is volatile it does not send: hence random() in both.
 CREATE FUNCTION _roaring64_dedup_write(names text[], key text, ids anyelement, keep bigint, clock bigint,
 									   generation bigint)
 RETURNS void
@@ -594,7 +599,7 @@ BEGIN
 	INTO generation USING $2, generation;
 	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, ids)'
 				   ' SELECT s.key, p.chunk, $4, p.members FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
-				   ' ORDER BY 2 ON CONFLICT (key, chunk, generation)'
+				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
 	USING $2, $2, ids, generation;
 END $$;
@@ -733,7 +738,7 @@ BEGIN
 				   || ') INSERT INTO %2$s AS c (key, chunk, generation, ids)'
 				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.members FROM s LEFT JOIN'
 				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%10$s, %9$s AS p'
-				   ' ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
+				   ' WHERE random() >= 0 ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
 	USING low, high, part, rest, generation, turned.back, turned.back_ids;
 END $$;
