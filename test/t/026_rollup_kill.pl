@@ -301,16 +301,16 @@ for my $n (0 .. $kills - 1)
 		\\endif}) }++;
 	my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE application_name = 'copier'});
 	my $log = -s $node->logfile;
-	# it may have ended meanwhile
-	if ($way eq 'kill -9' && $pid ne '' && kill 'KILL', $pid)
-	{
-		$node->wait_for_log(qr/database system is ready to accept connections/, $log);
-	}
-	elsif ($way =~ /^pg/ && $pid ne '')
+	if ($way =~ /^pg/ && $pid ne '')
 	{
 		value("SELECT $way($pid)");
 	}
-	$call->finish;
+	my $killed = $way eq 'kill -9' && $pid ne '' && kill 'KILL', $pid;
+	# it may have ended meanwhile, and not yet have been waited for
+	if (!$call->finish && $killed)
+	{
+		$node->wait_for_log(qr/database system is ready to accept connections/, $log);
+	}
 	$holder->finish if defined $holder;
 	if ($way eq 'kill -9')
 	{
