@@ -304,21 +304,14 @@ find_kept(FunctionCallInfo fcinfo, int argno)
 	return &arg->set;
 }
 
-/*
- * Returns an argument as a set.  A value that comes call after call is
- * detoasted and indexed once; any other is in *local.  Not for functions that
- * keep something of their own in fn_extra.
- */
-r64_set *
-roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
+/* Returns an argument of which nothing is kept yet as a set. */
+static r64_set *
+load_argument(FunctionCallInfo fcinfo, int argno, r64_set *local)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	KeptArgument *arg = get_kept(fcinfo, argno);
-	r64_set    *set = find_kept(fcinfo, argno);
 
-	if (set != NULL)
-		return set;
 	if (arg != NULL && is_recognisable(arg, value))
 	{
 		bool		likely = is_likely(arg, value);
@@ -334,6 +327,19 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 	}
 	*local = DatumGetRoaring64(datum);
 	return local;
+}
+
+/*
+ * Returns an argument as a set.  A value that comes call after call is
+ * detoasted and indexed once; any other is in *local.  Not for functions that
+ * keep something of their own in fn_extra.
+ */
+r64_set *
+roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
+{
+	r64_set    *set = find_kept(fcinfo, argno);
+
+	return set != NULL ? set : load_argument(fcinfo, argno, local);
 }
 
 /*
@@ -409,7 +415,7 @@ open_argument(FunctionCallInfo fcinfo, int argno, Argument *a)
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(a->datum)))
 		a->form = FORM_OBJECT;
 	else if (!open_parts(fcinfo, argno, 0, a))
-		a->set = roaring64_getarg(fcinfo, argno, &a->local);
+		a->set = load_argument(fcinfo, argno, &a->local);
 }
 
 /* Whether an argument contains an element. */
