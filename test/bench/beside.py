@@ -415,6 +415,8 @@ def ask_pairs(b: Beside, title: str, pairs: dict):
         ),
         ("overlap", "(a && b)::int", "bitmapHasAny(a, b)", lambda x, y: int(x.intersect(y))),
     )
+    # what a statement costs that asks nothing, in this process and through a socket
+    t.ask("SELECT 1", {OURS: lambda: b.sql("SELECT 1"), "ClickHouse": lambda: b.house("SELECT 1")})
     for name in pairs:
         x, y = memory[name]
         for question, ours, theirs, in_memory in questions:
