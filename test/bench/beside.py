@@ -843,6 +843,7 @@ def facets(b: Beside):
     for field in ("kind", "brand", "year"):
         b.sql(f"CREATE TABLE by_{field} AS SELECT {field}, roaring64_agg(id) AS ids FROM docs GROUP BY 1")
         b.sql(f"ALTER TABLE by_{field} ADD PRIMARY KEY ({field})")
+        b.sql(f"CREATE INDEX ON by_{field} (roaring64_cardinality(ids))")
         b.sql(f"VACUUM ANALYZE by_{field}")
     b.sql("VACUUM ANALYZE docs")
     schema = tantivy.SchemaBuilder()
@@ -865,7 +866,15 @@ def facets(b: Beside):
         )
         return [(int(x["key"]), x["doc_count"]) for x in found["a"]["buckets"]]
 
-    t = Table(b, f"Ten most frequent values within a filter, {n:,} documents, ms", OURS, "rows", "DuckDB", "tantivy")
+    t = Table(
+        b,
+        f"Ten most frequent values within a filter, {n:,} documents, ms",
+        OURS,
+        "roaring64_facets",
+        "rows",
+        "DuckDB",
+        "tantivy",
+    )
     for name, ours, where, query in (
         (
             "brands within a kind and a year",
@@ -879,13 +888,19 @@ def facets(b: Beside):
         t.ask(
             name,
             {
-                OURS: lambda: b.sql(
-                    f"SELECT brand, roaring64_and_cardinality(ids, f) AS n FROM by_brand, {ours} AS w (f)"
-                    " ORDER BY n DESC, brand LIMIT 10"
-                ),
-                "rows": lambda: b.sql(sql),
-                "DuckDB": lambda: b.duck.execute(sql).fetchall(),
-                "tantivy": lambda: tantivy_counts(query, "brand"),
+                system: lambda rows=rows: [n for _, n in rows()]  # of those with the last count, any
+                for system, rows in {
+                    OURS: lambda: b.sql(
+                        f"SELECT brand, roaring64_and_cardinality(ids, {ours}) AS n FROM by_brand"
+                        " ORDER BY n DESC, brand LIMIT 10"
+                    ),
+                    "roaring64_facets": lambda: b.sql(
+                        f"SELECT key->>'brand', count FROM roaring64_facets('by_brand', 'ids', {ours}, 10)"
+                    ),
+                    "rows": lambda: b.sql(sql),
+                    "DuckDB": lambda: b.duck.execute(sql).fetchall(),
+                    "tantivy": lambda: tantivy_counts(query, "brand"),
+                }.items()
             },
         )
     b.sql("DROP TABLE docs, by_kind, by_brand, by_year")
