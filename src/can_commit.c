@@ -11,14 +11,23 @@
 
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "utils/builtins.h"
 
 /*
- * _roaring64_can_commit() returns boolean: whether the procedure that calls this
- * may COMMIT; not if it was called in a transaction block or by a function.
+ * _roaring64_can_commit(procedure text) returns void.  Raises an error if the
+ * procedure of that name, which calls this, cannot COMMIT, as it was called in
+ * a transaction block or by a function.
  */
 PG_FUNCTION_INFO_V1(roaring64_can_commit);
 Datum
 roaring64_can_commit(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(SPI_inside_nonatomic_context());
+	if (!SPI_inside_nonatomic_context())
+		ereport(ERROR,
+				errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				errmsg("%s cannot be called in a transaction block or by a function",
+					   text_to_cstring(PG_GETARG_TEXT_PP(0))),
+				errdetail("It commits after each part of its work."),
+				errhint("Call it by itself, from a session in autocommit mode."));
+	PG_RETURN_VOID();
 }

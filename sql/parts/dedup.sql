@@ -121,10 +121,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF $1 IS NULL THEN
-		RAISE null_value_not_allowed USING
-			MESSAGE = 'dedup set must not be null';
-	END IF;
+	PERFORM @extschema@._roaring64_not_null('dedup set', num_nulls($1));
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = $1) THEN
 		RAISE undefined_table USING
 			MESSAGE = 'dedup set does not exist',
@@ -486,7 +483,7 @@ COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
 'number of elements, by the header of an array';
 
 CREATE FUNCTION _roaring64_uuids_split(uuid[], bits integer, most integer DEFAULT 2147483647,
-									   OUT chunk bigint, OUT members uuid[])
+									   OUT chunk bigint, OUT ids uuid[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
@@ -562,7 +559,7 @@ BEGIN
 				   || ' AND NOT present RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
 	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_and(c.ids, p.members) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
+				   || ' UNION ALL SELECT %4$s_and(c.ids, p.ids) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
 				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
 	INTO known USING $2, $2, ids, nothing;
 	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
@@ -598,7 +595,7 @@ BEGIN
 				   VARIADIC names)
 	INTO generation USING $2, generation;
 	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, $4, p.members FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
+				   ' SELECT s.key, p.chunk, $4, p.ids FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
 				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
 	USING $2, $2, ids, generation;
@@ -615,9 +612,8 @@ AS $$
 DECLARE
 	type text := (SELECT o.id_type FROM @extschema@._roaring64_dedup_options($1) AS o);
 BEGIN
-	IF $2 IS NULL OR $3 IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'key and ids must not be null';
-	ELSIF octet_length($2) > 1024 THEN
+	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls($2, $3));
+	IF octet_length($2) > 1024 THEN
 		RAISE program_limit_exceeded USING
 			MESSAGE = 'key is too long',
 			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
@@ -657,19 +653,32 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	parts CONSTANT text := '(SELECT s.key, p.chunk, p.members FROM'
+	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
 		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s,'
 		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 BEGIN
 	EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
-				   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.members)) = 0', VARIADIC names)
+				   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
 	USING low, high, keys, ids;
-	EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.members) FROM ' || parts
-				   || ' AND %4$s_cardinality(%4$s_and(c.ids, p.members)) > 0', VARIADIC names)
+	EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.ids) FROM ' || parts
+				   || ' AND %4$s_cardinality(%4$s_and(c.ids, p.ids)) > 0', VARIADIC names)
 	USING low, high, keys, ids;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], text[]) IS
 'takes ids out of the chunks of a dedup set';
+
+-- What a fold goes through, as a FROM item of key and id: claims or, past them, what goes
+-- with the window.
+CREATE FUNCTION _roaring64_dedup_source(names text[], windows boolean, cutoff bigint)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
+BEGIN ATOMIC
+	SELECT CASE WHEN windows
+		THEN pg_catalog.format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', names[2], cutoff)
+		ELSE pg_catalog.format('(SELECT key, id FROM %s) AS s', names[1]) END;
+END;
+COMMENT ON FUNCTION _roaring64_dedup_source(text[], boolean, bigint) IS
+'the rows that a fold of a dedup set goes through';
 
 -- What a fold does next: of the rows (key, id) of a source, the keys from low to
 -- high, which have some "room" of rows; or it is one key, and of it the ids from part
@@ -736,7 +745,7 @@ BEGIN
 				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7::%11$s[]))'
 				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
 				   || ') INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.members FROM s LEFT JOIN'
+				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.ids FROM s LEFT JOIN'
 				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%10$s, %9$s AS p'
 				   ' WHERE random() >= 0 ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
@@ -851,12 +860,7 @@ DECLARE
 	part pg_catalog.text;		-- of a key, the lowest id that is not done
 	pass_over boolean := false;
 BEGIN
-	IF NOT @extschema@._roaring64_can_commit() THEN
-		RAISE invalid_transaction_termination USING
-			MESSAGE = 'roaring64_dedup_fold cannot be called in a transaction block or by a function',
-			DETAIL = 'It commits after each part of its work.',
-			HINT = 'Call it by itself, from a session in autocommit mode.';
-	END IF;
+	PERFORM @extschema@._roaring64_can_commit('roaring64_dedup_fold');
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -865,8 +869,7 @@ BEGIN
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
 		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		source := CASE WHEN windows THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s',
-			o.names[2], o.cutoff) ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
+		source := @extschema@._roaring64_dedup_source(o.names, windows, o.cutoff);
 		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(source, o.names[11], reached, part, room, low);
 		IF low IS NULL THEN
 			EXIT WHEN windows OR o.remember IS NULL;
@@ -918,7 +921,7 @@ RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
 BEGIN ATOMIC
 	SELECT 'SELECT ' || claims || ' FROM %1$s WHERE key = $1 AND present UNION ALL SELECT ' || members
-		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.members FROM (SELECT %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s,'
+		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.ids FROM (SELECT %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s,'
 		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p ON p.chunk = c.chunk WHERE c.key = $1';
 END;
 COMMENT ON FUNCTION _roaring64_dedup_remembered(text, text) IS
@@ -933,16 +936,15 @@ DECLARE
 	o record;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	IF $2 IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
-	ELSIF (o.id_type = 'bigint') = (pg_typeof(nothing) = 'uuid[]'::regtype) THEN
+	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
+	IF (o.id_type = 'bigint') = (pg_typeof(nothing) = 'uuid[]'::regtype) THEN
 		RAISE datatype_mismatch USING
 			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
 			HINT = 'roaring64_dedup_export is for bigints, roaring64_dedup_export_uuids for all others.';
 	END IF;
 	EXECUTE format('SELECT coalesce(%6$s, $3) FROM ('
 				   || @extschema@._roaring64_dedup_remembered(
-						'CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.members) END', '%5$s(id)')
+						'CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.ids) END', '%5$s(id)')
 				   || ') AS f (m)%7$s', VARIADIC o.names)
 	INTO nothing USING $2, $2, nothing;
 	RETURN nothing;
@@ -978,12 +980,10 @@ DECLARE
 	result bigint;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	IF $2 IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'key must not be null';
-	END IF;
+	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
 	EXECUTE format('SELECT coalesce(sum(n), 0) FROM ('
 				   || @extschema@._roaring64_dedup_remembered(
-						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.members) END)',
+						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.ids) END)',
 						'count(*)') || ') AS f (n)', VARIADIC o.names)
 	INTO result USING $2, $2;
 	RETURN result;

@@ -175,7 +175,7 @@ COMMENT ON FUNCTION roaring64_last(roaring64, integer, bigint) IS
 'the n largest elements below a value, descending';
 
 CREATE FUNCTION roaring64_split(roaring64, bits integer,
-								OUT chunk bigint, OUT members roaring64)
+								OUT chunk bigint, OUT ids roaring64)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_split'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 ROWS 100;

@@ -3,6 +3,21 @@
 -- updated by itself, so a version of this one must serve those of the other.
 --
 
+-- What has to be given is an error where it is NULL: not all functions can be strict,
+-- lest a change that was never made look like one, so none is.
+CREATE FUNCTION _roaring64_not_null(what text, nulls integer)
+RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF nulls > 0 THEN
+		RAISE null_value_not_allowed USING MESSAGE = format('%s must not be null', what);
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_not_null(text, integer) IS
+'raises an error if something that must be given is NULL';
+
 -- The name of a table to be created, as it is written in a statement.  The schema is
 -- the caller's, which only a function without a search_path of its own knows.
 CREATE FUNCTION _roaring64_new_table(name text, schema text)
@@ -13,9 +28,7 @@ AS $$
 DECLARE
 	parts text[];
 BEGIN
-	IF name IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'name must not be null';
-	END IF;
+	PERFORM @extschema@._roaring64_not_null('name', num_nulls(name));
 	parts := parse_ident(name);
 	IF cardinality(parts) > 2 THEN
 		RAISE invalid_name USING
@@ -34,10 +47,10 @@ END $$;
 COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
 'the quoted name of a table to be created';
 
--- A procedure that commits asks first, to say more than the server does.
-CREATE FUNCTION _roaring64_can_commit()
-RETURNS boolean
+-- A procedure that commits calls this first, to say more than the server does.
+CREATE FUNCTION _roaring64_can_commit(procedure text)
+RETURNS void
 AS 'MODULE_PATHNAME', 'roaring64_can_commit'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1;
-COMMENT ON FUNCTION _roaring64_can_commit() IS
-'whether the calling procedure may commit';
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1;
+COMMENT ON FUNCTION _roaring64_can_commit(text) IS
+'raises an error if the calling procedure cannot commit';

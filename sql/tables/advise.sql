@@ -17,20 +17,14 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION _roaring64_compressed_size(roaring64, text) IS
 'bytes of a set once the server has compressed it';
 
--- What is known of the column, and a query for its sample.  This gives sets: s; the
--- bytes that are stored of it; the rows that it is made of, n; and how often it counts,
--- weight.  A row of the sample has a large key in it more often than a small one.
-CREATE FUNCTION _roaring64_advise_sample(source regclass, column_name name, key_column name,
-										 OUT is_set boolean, OUT key_type text, OUT others text,
-										 OUT bytes bigint, OUT rows float8, OUT query text)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000
+-- What is known of the column and its key; "others" are the other columns.
+CREATE FUNCTION _roaring64_advise_column(source regclass, column_name name, key_column name,
+										 OUT is_set boolean, OUT key_type text, OUT others text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	c record;
-	pages float8;
-	percent numeric;
-	sample text;
 BEGIN
 	SELECT t.relkind, a.attnum, k.attnum AS key, format_type(b.oid, NULL) AS type INTO c
 	FROM pg_class AS t
@@ -65,12 +59,27 @@ BEGIN
 	FROM pg_attribute
 	WHERE attrelid = source AND attnum > 0 AND NOT attisdropped
 		AND attnum <> c.attnum AND attnum IS DISTINCT FROM c.key;
+END $$;
+COMMENT ON FUNCTION _roaring64_advise_column(regclass, name, name) IS
+'what is known of a column and its key';
 
+-- The bytes of a table, the rows that it has with a value and a key, and as a FROM item
+-- the sample of these; "whole" if that is all of them.
+CREATE FUNCTION _roaring64_advise_sample(source regclass, column_name name, key_column name,
+										 OUT bytes bigint, OUT rows float8, OUT sample text, OUT whole boolean)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	pages float8;
+	percent numeric;
+BEGIN
 	WITH RECURSIVE tables (oid) AS (
 		SELECT source::oid UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = tables.oid)
 	SELECT sum(pg_total_relation_size(oid)), sum(pg_relation_size(oid)) / current_setting('block_size')::int,
 		least(100, 100 * 16777216.0 / greatest(sum(pg_table_size(oid)), 1))
 	INTO bytes, pages, percent FROM tables;
+	whole := percent = 100;
 	-- where a few pages have all the bytes, none of them may be in the sample
 	FOR try IN 1 .. 2 LOOP
 		sample := format('(SELECT tableoid, ctid, %1$I AS value, %2$s AS key FROM %3$s%4$s
@@ -78,68 +87,93 @@ BEGIN
 						 column_name, coalesce(quote_ident(key_column), 'NULL'), source,
 						 CASE try WHEN 1 THEN format(' TABLESAMPLE SYSTEM (%s) REPEATABLE (1)', percent) END,
 						 coalesce(quote_ident(key_column), '1'), CASE try WHEN 2 THEN ' LIMIT 100' END);
-		EXECUTE format('SELECT sum(n) * CASE WHEN $1 < 100 THEN $2 / count(*) ELSE 1 END
+		EXECUTE format('SELECT sum(n) * CASE WHEN $1 THEN 1 ELSE $2 / count(*) END
 			FROM (SELECT count(*) AS n FROM %s GROUP BY tableoid, (ctid::text::point)[0]) AS pages', sample)
-		INTO rows USING percent, pages;
-		EXIT WHEN rows > 0 OR percent = 100;
+		INTO rows USING whole, pages;
+		EXIT WHEN rows > 0 OR whole;
 	END LOOP;
 	IF rows IS NULL THEN
 		RAISE no_data_found USING MESSAGE = format('column "%s" of "%s" has no values', column_name, source);
 	END IF;
-
-	IF is_set THEN
-		query := format('SELECT value::@extschema@.roaring64 AS s, stored, 1 AS n, 1::float8 AS weight FROM (
-				SELECT value, pg_column_size(value) AS stored,
-					sum(pg_column_size(value)) OVER (ORDER BY hashtid(ctid), ctid, tableoid) AS upto
-				FROM %s) AS s WHERE upto - stored < 16777216 LIMIT 10000', sample);
-	ELSIF percent = 100 THEN
-		query := format('SELECT @extschema@.roaring64_agg(value) AS s, 0 AS stored, count(*) AS n, 1::float8 AS weight FROM %s
-				GROUP BY key ORDER BY hashint8(min(value)) LIMIT 10000', sample);
-	ELSE
-		SELECT format('SELECT i.s, 0 AS stored, i.n, 1::float8 / i.n AS weight
-				FROM (SELECT %1$s AS first FROM %2$s ORDER BY hashtid(ctid), ctid LIMIT 50) AS p,
-					LATERAL (SELECT @extschema@.roaring64_agg(id) AS s, count(*) AS n FROM (
-						SELECT t.%3$I AS id FROM %4$s AS t
-						WHERE t.%5$I OPERATOR(%6$I.%7$s) p.first AND t.%3$I IS NOT NULL%8$s LIMIT 10000) AS t) AS i',
-			CASE WHEN key_column IS NULL THEN 'value' ELSE 'key' END, sample, column_name, source,
-			coalesce(key_column, column_name), s.nspname, o.oprname,
-			CASE WHEN c.attnum IN (i.indkey[0], i.indkey[1]) THEN ' ORDER BY id' END)
-		INTO query
-		FROM pg_index AS i
-			JOIN pg_opclass AS p ON p.oid = i.indclass[0]
-			JOIN pg_am AS m ON m.oid = p.opcmethod AND m.amname = 'btree'
-			JOIN pg_amop AS a ON a.amopfamily = p.opcfamily AND a.amoplefttype = p.opcintype AND a.amoprighttype = p.opcintype
-				AND a.amopstrategy = CASE WHEN key_column IS NULL THEN 4 ELSE 3 END		-- >= or =
-			JOIN pg_operator AS o ON o.oid = a.amopopr
-			JOIN pg_namespace AS s ON s.oid = o.oprnamespace
-		WHERE i.indrelid = source AND i.indkey[0] = coalesce(c.key, c.attnum) AND i.indisvalid AND i.indpred IS NULL
-		ORDER BY c.attnum = i.indkey[1] DESC LIMIT 1;
-		IF query IS NULL THEN
-			RAISE object_not_in_prerequisite_state USING
-				MESSAGE = format('"%s" is too large to be read without an index', source),
-				HINT = format('Create a btree index that begins with column "%s", or copy a part of the table.',
-							  coalesce(key_column, column_name));
-		END IF;
-	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_advise_sample(regclass, name, name) IS
-'what is known of a column, and a query for a sample of its sets';
+'a sample of a column, and what it is a sample of';
 
-CREATE FUNCTION roaring64_advise(source regclass, column_name name, key_column name DEFAULT NULL,
-								 OUT what text, OUT bytes bigint, OUT bytes_an_id numeric,
-								 OUT saves bigint, OUT advice text, OUT statement text)
-RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000 ROWS 8
+-- The query that makes sets of a sample of ids and reads all ids of each: those of a
+-- key, or those from an id on, which an index finds.
+CREATE FUNCTION _roaring64_advise_runs(source regclass, column_name name, key_column name, sample text)
+RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	c record := @extschema@._roaring64_advise_sample(source, column_name, key_column);
-	m record;		-- what is measured
-	scale float8;
-	long boolean;
-	best text;
-	target text;
-	ids text;
+	-- what the index begins with
+	begins_with name := coalesce(key_column, column_name);
+	result text;
+BEGIN
+	SELECT format('SELECT i.s, 0 AS stored, i.n, 1::float8 / i.n AS weight
+			FROM (SELECT %1$s AS first FROM %2$s ORDER BY hashtid(ctid), ctid LIMIT 50) AS p,
+				LATERAL (SELECT @extschema@.roaring64_agg(id) AS s, count(*) AS n FROM (
+					SELECT t.%3$I AS id FROM %4$s AS t
+					WHERE t.%5$I OPERATOR(%6$I.%7$s) p.first AND t.%3$I IS NOT NULL%8$s LIMIT 10000) AS t) AS i',
+		CASE WHEN key_column IS NULL THEN 'value' ELSE 'key' END, sample, column_name, source, begins_with,
+		s.nspname, o.oprname, CASE WHEN c.attnum IN (i.indkey[0], i.indkey[1]) THEN ' ORDER BY id' END)
+	INTO result
+	FROM pg_index AS i
+		JOIN pg_attribute AS c ON c.attrelid = i.indrelid AND c.attname = column_name
+		JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attname = begins_with AND k.attnum = i.indkey[0]
+		JOIN pg_opclass AS p ON p.oid = i.indclass[0]
+		JOIN pg_am AS m ON m.oid = p.opcmethod AND m.amname = 'btree'
+		JOIN pg_amop AS a ON a.amopfamily = p.opcfamily AND a.amoplefttype = p.opcintype AND a.amoprighttype = p.opcintype
+			AND a.amopstrategy = CASE WHEN key_column IS NULL THEN 4 ELSE 3 END		-- >= or =
+		JOIN pg_operator AS o ON o.oid = a.amopopr
+		JOIN pg_namespace AS s ON s.oid = o.oprnamespace
+	WHERE i.indrelid = source AND i.indisvalid AND i.indpred IS NULL
+	ORDER BY c.attnum = i.indkey[1] DESC LIMIT 1;
+	IF result IS NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('"%s" is too large to be read without an index', source),
+			HINT = format('Create a btree index that begins with column "%s", or copy a part of the table.', begins_with);
+	END IF;
+	RETURN result;
+END $$;
+COMMENT ON FUNCTION _roaring64_advise_runs(regclass, name, name, text) IS
+'a query for sets of a sample of ids, by an index';
+
+-- A query for the sets of the sample: s; the bytes that are stored of it; the rows that
+-- it is made of, n; and how often it counts, weight.  A row of the sample has a large key
+-- in it more often than a small one.
+CREATE FUNCTION _roaring64_advise_sets(source regclass, column_name name, key_column name, is_set boolean,
+									   sample text, whole boolean)
+RETURNS text
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE
+		WHEN is_set THEN format('SELECT value::@extschema@.roaring64 AS s, stored, 1 AS n, 1::float8 AS weight FROM (
+				SELECT value, pg_column_size(value) AS stored,
+					sum(pg_column_size(value)) OVER (ORDER BY hashtid(ctid), ctid, tableoid) AS upto
+				FROM %s) AS s WHERE upto - stored < 16777216 LIMIT 10000', sample)
+		WHEN whole THEN format('SELECT @extschema@.roaring64_agg(value) AS s, 0 AS stored, count(*) AS n, 1::float8 AS weight
+				FROM %s GROUP BY key ORDER BY hashint8(min(value)) LIMIT 10000', sample)
+		ELSE @extschema@._roaring64_advise_runs(source, column_name, key_column, sample) END
+$$;
+COMMENT ON FUNCTION _roaring64_advise_sets(regclass, name, name, boolean, text, boolean) IS
+'a query for the sets of a sample';
+
+-- Measures these sets: sums of rows, sets, ids, bytes and containers, and of the bytes that
+-- they would have in other forms.  "bits" makes chunks of some 4 kB.  "by_element" and "by_container" are,
+-- of a few ids of sets and of their containers, how many there are, how many different
+-- ones, and how many of these only once.
+CREATE FUNCTION _roaring64_advise_measure(source regclass, column_name name, key_column name, is_set boolean,
+										  sample text, whole boolean,
+										  OUT n float8, OUT sets float8, OUT ids float8, OUT stored float8,
+										  OUT containers float8, OUT external float8, OUT pglz float8, OUT lz4 float8,
+										  OUT bits int, OUT packed float8, OUT chunks float8,
+										  OUT by_element numeric[], OUT by_container numeric[])
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
 BEGIN
 	EXECUTE format($sql$
 		WITH drawn AS MATERIALIZED (%s),
@@ -157,7 +191,7 @@ BEGIN
 			SELECT sum(weight * n) AS n, sum(weight) AS sets, sum(weight * ids) AS ids, sum(weight * stored) AS stored,
 				sum(times * containers) AS containers, sum(times * raw) AS external,
 				sum(times * CASE WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'pglz') ELSE raw END) AS pglz,
-				sum(times * CASE WHEN NOT $1 THEN NULL
+				sum(times * CASE WHEN NOT $2 THEN NULL
 								 WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'lz4')
 								 ELSE raw END) AS lz4,
 				round(log(2, greatest(4096 * sum(
@@ -175,95 +209,148 @@ BEGIN
 			FROM small WHERE scattered),
 		elements AS (
 			SELECT count(*) AS n FROM small, @extschema@.roaring64_elements(@extschema@.roaring64_sample(ids, 1000, seed)) AS id
-			WHERE $2 GROUP BY id),
+			WHERE $1 GROUP BY id),
 		containers AS (
-			SELECT count(*) AS n FROM small, @extschema@.roaring64_split(ids, 16) WHERE $2 GROUP BY chunk)
+			SELECT count(*) AS n FROM small, @extschema@.roaring64_split(ids, 16) WHERE $1 GROUP BY chunk)
 		SELECT sums.*,
 			(SELECT sum(times * (@extschema@.roaring64_stats(f.packed)).bytes)
 				/ sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM packed AS f) AS packed,
-			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(members, $3)
+			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(t.ids, $3)
 										   ELSE s.bytes + 4 END))
-			 FROM sizes, @extschema@.roaring64_split(part, bits), @extschema@.roaring64_stats(members) AS s
+			 FROM sizes, @extschema@.roaring64_split(part, bits) AS t, @extschema@.roaring64_stats(t.ids) AS s
 			 WHERE external > 100000 * sets) AS chunks,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM elements AS e) AS elements,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM containers AS e) AS found
 		FROM sums
-		$sql$, c.query) INTO m
-	USING (SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'),
-		c.is_set, current_setting('default_toast_compression');
-	scale := c.rows / m.n;
-	long := m.external > 2000 * m.sets OR m.external > m.pglz;
-	best := CASE WHEN m.external <= 1.25 * least(m.pglz, m.lz4) THEN 'EXTERNAL'
-				 WHEN m.lz4 <= 1.25 * m.pglz THEN 'lz4'
-				 ELSE 'pglz' END;
-	target := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets')
-			   FROM pg_class WHERE oid = source);
-	ids := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
+		$sql$, @extschema@._roaring64_advise_sets(source, column_name, key_column, is_set, sample, whole))
+	INTO n, sets, ids, stored, containers, external, pglz, lz4, bits, packed, chunks, by_element, by_container
+	USING is_set, (SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'),
+		current_setting('default_toast_compression');
+END $$;
+COMMENT ON FUNCTION _roaring64_advise_measure(regclass, name, name, boolean, text, boolean) IS
+'sums over the sets of a sample';
+
+-- Weighs what was measured: ways to store the column, each with its bytes and what is
+-- advised.  The kind is "now", "sets" or "packed", of which "how" is the compression; "chunks", of
+-- which it is the bits; or "GIN", with what an entry is for.
+CREATE FUNCTION _roaring64_advise_weigh(is_set boolean, others text, bytes bigint, rows float8, m record,
+										OUT kind text, OUT how text, OUT size float8, OUT advice text)
+RETURNS SETOF record
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 1000 ROWS 8
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	scale float8 := rows / m.n;
+	long boolean := m.external > 2000 * m.sets OR m.external > m.pglz;
+	best text := CASE WHEN m.external <= 1.25 * least(m.pglz, m.lz4) THEN 'EXTERNAL'
+					  WHEN m.lz4 <= 1.25 * m.pglz THEN 'lz4'
+					  ELSE 'pglz' END;
+BEGIN
 	RETURN QUERY
-	WITH ways (way, size, advice, statement) AS (
-		SELECT CASE WHEN c.is_set THEN 'as it is' ELSE 'rows as they are' END,
-			CASE WHEN c.is_set THEN scale * m.stored ELSE c.bytes END,
-			CASE WHEN c.is_set AND NOT long THEN 'yes: sets of up to 2 kB are not compressed' END, NULL
-		UNION ALL
-		SELECT CASE WHEN c.is_set THEN '' ELSE 'sets, ' END || way,
-			scale * (value + CASE WHEN c.is_set THEN 0 ELSE 60 * m.sets END),
-			CASE WHEN way ~ 'packed' THEN 'if no query is about ranges, pages or the latest ids'
-				 WHEN way <> best OR c.is_set AND NOT long THEN 'no'
-				 WHEN value > 10 * m.ids + 30 * m.sets THEN 'no: in a bigint[] an id takes 8 bytes'
-				 WHEN NOT c.is_set AND c.others IS NOT NULL THEN 'yes, if nobody needs ' || c.others
-				 ELSE 'yes: ' || why END,
-			CASE WHEN c.is_set THEN format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE ', source, column_name) || how
-					|| CASE WHEN way ~ 'packed' THEN format(
-						'; UPDATE %1$s SET %2$I = (SELECT coalesce('
-						'@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_pack(id)), ''{}'') '
-						'FROM @extschema@.roaring64_elements(%2$I) AS id)',
-						source, column_name) ELSE '' END
-				 ELSE format(
-					'CREATE TABLE %1$s (%2$s%3$I @extschema@.roaring64 NOT NULL); '
-					'ALTER TABLE %1$s ALTER COLUMN %3$I SET STORAGE %4$s; '
-					'INSERT INTO %1$s SELECT %5$s@extschema@.roaring64_agg(%6$s) %7$s%8$s',
-					target, quote_ident(key_column) || ' ' || c.key_type || ' PRIMARY KEY, ', column_name, how,
-					quote_ident(key_column) || ', ',
-					format(CASE WHEN way ~ 'packed' THEN '@extschema@.roaring64_snowflake_pack(%I)' ELSE '%I' END, column_name),
-					ids, ' GROUP BY ' || quote_ident(key_column)) END
-		FROM (VALUES
-			('EXTERNAL', m.external, 'EXTERNAL', 'nothing has to be decompressed'),
-			('lz4', m.lz4, format('EXTENDED, ALTER COLUMN %I SET COMPRESSION lz4', column_name), 'faster to read than pglz'),
-			('pglz', m.pglz, format('EXTENDED, ALTER COLUMN %I SET COMPRESSION pglz', column_name), 'much smaller'),
-			('EXTERNAL, ids packed', m.external * m.packed, 'EXTERNAL', NULL)) AS v (way, value, how, why)
-		WHERE value IS NOT NULL AND (way !~ 'packed' OR value < 0.75 * least(m.external, m.lz4, m.pglz))
-		UNION ALL
-		SELECT format('chunks of 2^%s ids', m.bits), scale * m.chunks,
-			format('if single ids come often: an update writes some 4 kB instead of %s',
-				   pg_size_pretty((m.external / m.sets)::bigint)),
-			CASE WHEN c.is_set THEN format(
-					'CREATE TABLE %s AS SELECT %schunk, members FROM %s, @extschema@.roaring64_split(%I, %s)',
-					target, c.others || ', ', source, column_name, m.bits)
-				 ELSE format(
-					'CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, '
-					'@extschema@.roaring64_agg(%3$I) AS members %5$s GROUP BY %2$s chunk',
-					target, quote_ident(key_column) || ', ', column_name, m.bits, ids) END
-		WHERE m.chunks IS NOT NULL
-		UNION ALL
-		-- an entry is 28 bytes in pages that are half full; a list of many rows has pages of its own
-		SELECT 'GIN by ' || entry,
-			greatest(16384, d * CASE WHEN list < 2600 THEN 2 * (28 + list) ELSE 60 + 8192 * ceil(list / 8000) END),
-			CASE WHEN entry = 'container' AND (m.containers > 0.25 * m.ids OR n / d > 0.1 * scale * m.sets) THEN
-					format('no: an entry stands for %s rows of %s', round(n / d), round(scale * m.sets))
-				 WHEN entry = 'element' AND m.ids > 1000 * m.sets THEN
-					format('no: %s entries a row', round(m.ids / m.sets))
-				 ELSE 'if you look for the sets that have an id' END,
-			format('CREATE INDEX ON %s USING gin (%I @extschema@.gin_roaring64_ops (key = %s))', source, column_name, entry)
-		FROM (VALUES
-				('element', scale * m.ids, m.elements),
-				('container', scale * m.containers, m.found)) AS v (entry, n, seen),
-			LATERAL (SELECT greatest(seen[1] * seen[2] / (seen[1] - seen[3] + seen[3] * seen[1] / n),
-									 n / (scale * m.sets)) AS d) AS distinct_entries,
-			LATERAL (SELECT 1.8 * (n / d - 1) AS list) AS rows_of_an_entry
-		WHERE c.is_set AND seen[1] > 0)
-	SELECT way, size::bigint, round((size / nullif(scale * m.ids, 0))::numeric, 4),
-		CASE WHEN way !~ '^GIN' THEN (first_value(size) OVER () - size)::bigint END, ways.advice, ways.statement
-	FROM ways;
+	SELECT 'now', NULL, CASE WHEN is_set THEN scale * m.stored ELSE bytes END,
+		CASE WHEN is_set AND NOT long THEN 'yes: sets of up to 2 kB are not compressed' END
+	UNION ALL
+	SELECT v.kind, v.how, scale * (v.value + CASE WHEN is_set THEN 0 ELSE 60 * m.sets END),
+		CASE WHEN v.kind = 'packed' THEN 'if no query is about ranges, pages or the latest ids'
+			 WHEN v.how <> best OR is_set AND NOT long THEN 'no'
+			 WHEN v.value > 10 * m.ids + 30 * m.sets THEN 'no: in a bigint[] an id takes 8 bytes'
+			 WHEN NOT is_set AND others IS NOT NULL THEN 'yes, if nobody needs ' || others
+			 ELSE 'yes: ' || v.why END
+	FROM (VALUES
+		('sets', 'EXTERNAL', m.external, 'nothing has to be decompressed'),
+		('sets', 'lz4', m.lz4, 'faster to read than pglz'),
+		('sets', 'pglz', m.pglz, 'much smaller'),
+		('packed', 'EXTERNAL', m.external * m.packed, NULL)) AS v (kind, how, value, why)
+	WHERE v.value IS NOT NULL AND (v.kind = 'sets' OR v.value < 0.75 * least(m.external, m.lz4, m.pglz))
+	UNION ALL
+	SELECT 'chunks', m.bits::text, scale * m.chunks,
+		format('if single ids come often: an update writes some 4 kB instead of %s',
+			   pg_size_pretty((m.external / m.sets)::bigint))
+	WHERE m.chunks IS NOT NULL
+	UNION ALL
+	-- an entry is 28 bytes in pages that are half full; a list of many rows has pages of its own
+	SELECT 'GIN', v.entry,
+		greatest(16384, d * CASE WHEN list < 2600 THEN 2 * (28 + list) ELSE 60 + 8192 * ceil(list / 8000) END),
+		CASE WHEN v.entry = 'container' AND (m.containers > 0.25 * m.ids OR v.n / d > 0.1 * scale * m.sets) THEN
+				format('no: an entry stands for %s rows of %s', round(v.n / d), round(scale * m.sets))
+			 WHEN v.entry = 'element' AND m.ids > 1000 * m.sets THEN
+				format('no: %s entries a row', round(m.ids / m.sets))
+			 ELSE 'if you look for the sets that have an id' END
+	FROM (VALUES
+			('element', scale * m.ids, m.by_element),
+			('container', scale * m.containers, m.by_container)) AS v (entry, n, seen),
+		LATERAL (SELECT greatest(seen[1] * seen[2] / (seen[1] - seen[3] + seen[3] * seen[1] / v.n),
+								 v.n / (scale * m.sets)) AS d) AS distinct_entries,
+		LATERAL (SELECT 1.8 * (v.n / d - 1) AS list) AS rows_of_an_entry
+	WHERE is_set AND seen[1] > 0;
+END $$;
+COMMENT ON FUNCTION _roaring64_advise_weigh(boolean, text, bigint, float8, record) IS
+'ways to store a column, with their bytes';
+
+-- What such a way is called, and the statement for it.
+CREATE FUNCTION _roaring64_advise_word(source regclass, column_name name, key_column name, c record,
+									   kind text, how text,
+									   OUT what text, OUT statement text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	target text := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets')
+					FROM pg_class WHERE oid = source);
+	rows text := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
+	storage text := CASE how WHEN 'EXTERNAL' THEN how
+						 ELSE format('EXTENDED, ALTER COLUMN %I SET COMPRESSION %s', column_name, how) END;
+BEGIN
+	what := CASE kind WHEN 'now' THEN CASE WHEN c.is_set THEN 'as it is' ELSE 'rows as they are' END
+				 WHEN 'chunks' THEN format('chunks of 2^%s ids', how)
+				 WHEN 'GIN' THEN 'GIN by ' || how
+				 ELSE CASE WHEN c.is_set THEN '' ELSE 'sets, ' END || how END
+		|| CASE kind WHEN 'packed' THEN ', ids packed' ELSE '' END;
+	statement := CASE
+		WHEN kind = 'GIN' THEN
+			format('CREATE INDEX ON %s USING gin (%I @extschema@.gin_roaring64_ops (key = %s))', source, column_name, how)
+		WHEN kind = 'chunks' AND c.is_set THEN
+			format('CREATE TABLE %s AS SELECT %schunk, s.ids FROM %s, @extschema@.roaring64_split(%I, %s) AS s',
+				   target, c.others || ', ', source, column_name, how)
+		WHEN kind = 'chunks' THEN
+			format('CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, '
+				   '@extschema@.roaring64_agg(%3$I) AS ids %5$s GROUP BY %2$s chunk',
+				   target, quote_ident(key_column) || ', ', column_name, how, rows)
+		WHEN kind <> 'now' AND c.is_set THEN
+			format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE %s', source, column_name, storage)
+			|| CASE kind WHEN 'packed' THEN
+				format('; UPDATE %1$s SET %2$I = (SELECT coalesce('
+					   '@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_pack(id)), ''{}'') '
+					   'FROM @extschema@.roaring64_elements(%2$I) AS id)', source, column_name) ELSE '' END
+		WHEN kind <> 'now' THEN
+			format('CREATE TABLE %1$s (%2$s%3$I @extschema@.roaring64 NOT NULL); '
+				   'ALTER TABLE %1$s ALTER COLUMN %3$I SET STORAGE %4$s; '
+				   'INSERT INTO %1$s SELECT %5$s@extschema@.roaring64_agg(%6$s) %7$s%8$s',
+				   target, quote_ident(key_column) || ' ' || c.key_type || ' PRIMARY KEY, ', column_name, storage,
+				   quote_ident(key_column) || ', ',
+				   format(CASE kind WHEN 'packed' THEN '@extschema@.roaring64_snowflake_pack(%I)' ELSE '%I' END, column_name),
+				   rows, ' GROUP BY ' || quote_ident(key_column)) END;
+END $$;
+COMMENT ON FUNCTION _roaring64_advise_word(regclass, name, name, record, text, text) IS
+'name of a way to store a column, and the statement for it';
+
+CREATE FUNCTION roaring64_advise(source regclass, column_name name, key_column name DEFAULT NULL,
+								 OUT what text, OUT bytes bigint, OUT bytes_an_id numeric,
+								 OUT saves bigint, OUT advice text, OUT statement text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000 ROWS 8
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	c record := @extschema@._roaring64_advise_column(source, column_name, key_column);
+	s record := @extschema@._roaring64_advise_sample(source, column_name, key_column);
+	m record := @extschema@._roaring64_advise_measure(source, column_name, key_column, c.is_set, s.sample, s.whole);
+BEGIN
+	RETURN QUERY
+	SELECT t.what, w.size::bigint, round((w.size / nullif(s.rows / m.n * m.ids, 0))::numeric, 4),
+		CASE WHEN w.kind <> 'GIN' THEN (first_value(w.size) OVER () - w.size)::bigint END, w.advice, t.statement
+	FROM @extschema@._roaring64_advise_weigh(c.is_set, c.others, s.bytes, s.rows, m) AS w,
+		@extschema@._roaring64_advise_word(source, column_name, key_column, c, w.kind, w.how) AS t;
 END $$;
 COMMENT ON FUNCTION roaring64_advise(regclass, name, name) IS
 'ways to store a column of sets or of ids, and what they would save';

@@ -65,6 +65,7 @@ DECLARE
 					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
 	need text;
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('table of delayed messages', num_nulls(delay));
 	IF width IS NULL THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
 			ERRCODE = 'wrong_object_type',
@@ -84,8 +85,6 @@ END $$;
 COMMENT ON FUNCTION _roaring64_delay_width(regclass, text[]) IS
 'width of the time buckets, or an error if the table has none or the caller lacks a privilege';
 
--- Not STRICT, and neither is the next one: with a NULL argument, a message
--- would be lost silently.  The columns of the table refuse NULLs.
 CREATE FUNCTION roaring64_delay_add(delay regclass, group_id bigint, id bigint,
 									due timestamptz)
 RETURNS boolean
@@ -96,6 +95,7 @@ DECLARE
 	width interval := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
 	added bigint;
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('group, id and due time', num_nulls(group_id, id, due));
 	EXECUTE format($sql$
 		INSERT INTO %s AS t (bucket, group_id, ids)
 		VALUES ($1, $2, '{}'::@extschema@.roaring64 OPERATOR(@extschema@.|) $3)
@@ -110,7 +110,6 @@ END $$;
 COMMENT ON FUNCTION roaring64_delay_add(regclass, bigint, bigint, timestamptz) IS
 'adds a message; false if it is already there';
 
--- The aggregate ignores NULL, so the columns would not refuse a NULL id.
 CREATE FUNCTION roaring64_delay_add_many(delay regclass, group_ids bigint[],
 										 ids bigint[], due timestamptz[])
 RETURNS void
@@ -120,16 +119,15 @@ AS $$
 DECLARE
 	width interval;
 BEGIN
-	IF (cardinality(group_ids) = cardinality(ids) AND cardinality(due) = cardinality(ids)) IS NOT TRUE THEN
+	PERFORM @extschema@._roaring64_not_null('groups, ids and due times', num_nulls(group_ids, ids, due));
+	IF cardinality(group_ids) <> cardinality(ids) OR cardinality(due) <> cardinality(ids) THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
 			DETAIL = format('There are %s groups, %s ids and %s due times.',
-							coalesce(cardinality(group_ids)::text, 'NULL'),
-							coalesce(cardinality(ids)::text, 'NULL'),
-							coalesce(cardinality(due)::text, 'NULL'));
+							cardinality(group_ids), cardinality(ids), cardinality(due));
 	END IF;
-	IF array_position(ids, NULL) IS NOT NULL THEN
-		RAISE 'ids must not contain nulls' USING
+	IF num_nonnulls(array_position(group_ids, NULL), array_position(ids, NULL), array_position(due, NULL)) > 0 THEN
+		RAISE 'groups, ids and due times must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
 	width := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
@@ -166,17 +164,16 @@ DECLARE
 	due refcursor;
 	size bigint;
 	wanted bigint := n;
-	part bigint;				-- of the last row, if not all of it
-	buckets timestamptz[] := '{}';		-- of the rows that are taken whole
+	-- the rows; of the last, how many of its messages if not all
+	buckets timestamptz[] := '{}';
 	group_ids bigint[] := '{}';
-	whole integer := 0;
-	removed bigint := 0;
-	kept bigint := 1;
+	parts bigint[] := '{}';
+	rows_found integer := 0;
+	removed bigint;
+	kept bigint := 0;
 BEGIN
-	IF delay IS NULL THEN
-		RETURN;
-	END IF;
-	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE');
+	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE'),
+		@extschema@._roaring64_not_null('"until"', num_nulls(until));
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
 		SELECT bucket, group_id, @extschema@.roaring64_cardinality(ids) FROM %s
 		WHERE bucket <= $1 ORDER BY bucket, group_id LIMIT $2
@@ -185,43 +182,37 @@ BEGIN
 	WHILE (wanted <> 0) IS NOT FALSE LOOP
 		FETCH due INTO bucket, group_id, size;
 		EXIT WHEN NOT FOUND;
-		IF size > wanted THEN
-			part := wanted;
-			EXIT;
-		END IF;
-		whole := whole + 1;
-		buckets[whole] := bucket;
-		group_ids[whole] := group_id;
-		wanted := wanted - size;
+		rows_found := rows_found + 1;
+		buckets[rows_found] := bucket;
+		group_ids[rows_found] := group_id;
+		parts[rows_found] := CASE WHEN size > wanted THEN wanted END;
+		wanted := wanted - least(size, wanted);
 	END LOOP;
 	CLOSE due;
-
-	IF whole > 0 THEN
-		RETURN QUERY EXECUTE format($sql$
-			SELECT t.bucket, t.group_id, @extschema@.roaring64_elements(t.ids)
-			FROM %s AS t, unnest($1, $2) AS r (bucket, group_id)
-			WHERE t.bucket = r.bucket AND t.group_id = r.group_id
-			ORDER BY t.bucket, t.group_id
-			$sql$, delay) USING buckets, group_ids;
-		EXECUTE format($sql$
-			DELETE FROM %s AS t USING unnest($1, $2) AS r (bucket, group_id)
-			WHERE t.bucket = r.bucket AND t.group_id = r.group_id
-			$sql$, delay) USING buckets, group_ids;
-		GET DIAGNOSTICS removed = ROW_COUNT;
+	IF rows_found = 0 THEN
+		RETURN;
 	END IF;
-	IF part IS NOT NULL THEN
-		RETURN QUERY EXECUTE format($sql$
-			SELECT t.bucket, t.group_id,
-				@extschema@.roaring64_elements(@extschema@.roaring64_slice(t.ids, 0, $3))
-			FROM %s AS t WHERE t.bucket = $1 AND t.group_id = $2
-			$sql$, delay) USING bucket, group_id, part;
+
+	RETURN QUERY EXECUTE format($sql$
+		SELECT t.bucket, t.group_id,
+			@extschema@.roaring64_elements(coalesce(@extschema@.roaring64_slice(t.ids, 0, r.part), t.ids))
+		FROM %s AS t, unnest($1, $2, $3) AS r (bucket, group_id, part)
+		WHERE t.bucket = r.bucket AND t.group_id = r.group_id
+		ORDER BY t.bucket, t.group_id
+		$sql$, delay) USING buckets, group_ids, parts;
+	EXECUTE format($sql$
+		DELETE FROM %s AS t USING unnest($1, $2, $3) AS r (bucket, group_id, part)
+		WHERE t.bucket = r.bucket AND t.group_id = r.group_id AND r.part IS NULL
+		$sql$, delay) USING buckets, group_ids, parts;
+	GET DIAGNOSTICS removed = ROW_COUNT;
+	IF parts[rows_found] IS NOT NULL THEN
 		EXECUTE format($sql$
 			UPDATE %s AS t SET ids = @extschema@.roaring64_slice(t.ids, $3)
 			WHERE t.bucket = $1 AND t.group_id = $2
-			$sql$, delay) USING bucket, group_id, part;
+			$sql$, delay) USING buckets[rows_found], group_ids[rows_found], parts[rows_found];
 		GET DIAGNOSTICS kept = ROW_COUNT;
 	END IF;
-	IF removed <> whole OR kept <> 1 THEN
+	IF removed + kept <> rows_found THEN
 		RAISE 'could not remove messages from "%"', delay USING
 			ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'A row-level security policy, a trigger or a rule prevented it.';
@@ -247,6 +238,7 @@ DECLARE
 	n bigint;
 	cancelled boolean := false;
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('group and id', num_nulls(group_id, id));
 	IF due IS NULL THEN
 		EXECUTE format($sql$
 			SELECT array_agg(t.bucket ORDER BY t.bucket) FROM %s AS t
@@ -276,7 +268,7 @@ COMMENT ON FUNCTION roaring64_delay_cancel(regclass, bigint, bigint, timestamptz
 
 CREATE FUNCTION roaring64_delay_next_due(delay regclass)
 RETURNS timestamptz
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -292,13 +284,14 @@ COMMENT ON FUNCTION roaring64_delay_next_due(regclass) IS
 CREATE FUNCTION roaring64_delay_count(delay regclass,
 									  until timestamptz DEFAULT 'infinity')
 RETURNS bigint
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	messages bigint;
 BEGIN
-	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT');
+	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT'),
+		@extschema@._roaring64_not_null('"until"', num_nulls(until));
 	EXECUTE format($sql$
 		SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0)::bigint
 		FROM %s WHERE bucket <= $1
@@ -313,7 +306,7 @@ CREATE FUNCTION roaring64_delay_stats(delay regclass,
 									  OUT messages bigint,
 									  OUT next_due timestamptz,
 									  OUT bytes bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -327,7 +320,7 @@ COMMENT ON FUNCTION roaring64_delay_stats(regclass) IS
 
 CREATE FUNCTION roaring64_delay_drop(delay regclass)
 RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

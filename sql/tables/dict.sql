@@ -21,11 +21,24 @@ RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	base pg_type;
 BEGIN
-	IF (SELECT typtype IN ('c', 'p') OR typcategory = 'A' FROM pg_type WHERE oid = key_type) IS NOT FALSE THEN
+	PERFORM @extschema@._roaring64_not_null('type of keys', num_nulls(key_type));
+	WITH RECURSIVE bases AS (
+		SELECT t.* FROM pg_type AS t WHERE t.oid = key_type
+		UNION ALL
+		SELECT t.* FROM bases AS b JOIN pg_type AS t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
+	SELECT * INTO base FROM bases WHERE typtype <> 'd';
+	IF (base.typtype IN ('c', 'p') OR base.typcategory = 'A') IS NOT FALSE THEN
 		RAISE 'type % cannot be the key of a dictionary', key_type USING
 			ERRCODE = 'feature_not_supported',
 			HINT = 'Use a type of single values, such as text, uuid or bytea.';
+	ELSIF base.oid = 'bpchar'::regtype THEN
+		RAISE 'type % cannot be the key of a dictionary', key_type USING
+			ERRCODE = 'feature_not_supported',
+			DETAIL = 'Keys that differ in spaces at the end would have one code.',
+			HINT = 'Use text.';
 	END IF;
 	-- text is compared by its bytes: an upgrade may change any other collation
 	EXECUTE format($sql$
@@ -34,7 +47,7 @@ BEGIN
 			code bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
 			CONSTRAINT codes_from_1 CHECK (code > 0))
 		$sql$, made, format_type(key_type, -1),
-		CASE WHEN key_type IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) THEN 'COLLATE "C"' END);
+		CASE WHEN base.oid IN ('text'::regtype, 'varchar'::regtype) THEN 'COLLATE "C"' END);
 	RETURN made;
 END $$;
 COMMENT ON FUNCTION _roaring64_dict_make(text, regtype) IS
@@ -56,6 +69,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('dictionary', num_nulls(dict));
 	SELECT format_type(k.atttypid, -1), format('OPERATOR(%I.%s)', s.nspname, o.oprname)
 	INTO type, equals
 	FROM pg_index AS i
@@ -81,7 +95,7 @@ COMMENT ON FUNCTION _roaring64_dict_keys(regclass) IS
 -- read a million rows for a batch of 10,000 keys.
 CREATE FUNCTION roaring64_dict_lookup(dict regclass, keys anyarray)
 RETURNS bigint[]
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -90,6 +104,7 @@ DECLARE
 	wanted regtype;
 	codes bigint[];
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('keys', num_nulls(keys));
 	-- a cast that loses something, or depends on settings, would give two keys one code
 	SELECT CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END,
 		CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
@@ -118,7 +133,7 @@ COMMENT ON FUNCTION roaring64_dict_lookup(regclass, anyarray) IS
 -- are kept out or deleted, and then there would be no end of looking.
 CREATE FUNCTION roaring64_dict_encode(dict regclass, keys anyarray)
 RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -154,11 +169,11 @@ COMMENT ON FUNCTION roaring64_dict_encode(regclass, anyarray) IS
 
 CREATE FUNCTION roaring64_dict_decode(dict regclass, codes roaring64, OUT code bigint, OUT key text)
 RETURNS SETOF record
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000 ROWS 1000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000 ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM @extschema@._roaring64_dict_keys(dict);
+	PERFORM @extschema@._roaring64_dict_keys(dict), @extschema@._roaring64_not_null('codes', num_nulls(codes));
 	RETURN QUERY EXECUTE format(
 		'SELECT code, key::text FROM %s WHERE code OPERATOR(@extschema@.<@) $1 ORDER BY code', dict)
 	USING codes;
@@ -170,7 +185,7 @@ CREATE FUNCTION roaring64_dict_stats(dict regclass,
 									 OUT keys bigint,
 									 OUT last_code bigint,
 									 OUT bytes bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -183,7 +198,7 @@ COMMENT ON FUNCTION roaring64_dict_stats(regclass) IS
 
 CREATE FUNCTION roaring64_dict_drop(dict regclass)
 RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

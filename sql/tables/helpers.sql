@@ -27,8 +27,56 @@ COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
 -- kept in step with a rename, a dump or DROP TABLE.  A kind of table is a row of
 -- VALUES: what it has; the query that gives the names of its other tables, which
 -- are in its schema; and the query that gives what waits, and since when, in the
--- first of these or, if it has no others, in itself.  The caller names no table, so
--- only those are looked into whose owner it trusts.
+-- first of these or, if it has no others, in itself.
+CREATE FUNCTION _roaring64_helpers_tables(OUT kind text, OUT name regclass, OUT schema regnamespace,
+										 OUT others text, OUT waits text)
+RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH have (oid, features) AS (
+		SELECT f.oid, array_agg(feature)
+		FROM (SELECT attrelid, attname || ' ' || format_type(atttypid, NULL)
+			FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped
+			UNION ALL
+			SELECT conrelid, 'constraint ' || conname FROM pg_constraint) AS f (oid, feature)
+		GROUP BY f.oid)
+	SELECT k.kind, c.oid::regclass, c.relnamespace::regnamespace, k.others, k.waits
+	FROM (VALUES
+		('dedup',
+		 ARRAY['claims text', 'chunks text', 'windows text', 'id_type text'],
+		 'SELECT ARRAY[claims, chunks, windows] FROM ONLY %s',
+		 'SELECT count(*), min(claimed_at) FROM %s'),
+		('delay',
+		 ARRAY['bucket timestamp with time zone', 'group_id bigint', 'ids @extschema@.roaring64', 'constraint bucket_width'],
+		 NULL,
+		 'SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s WHERE bucket <= now()'),
+		('numbers',
+		 ARRAY['key text', 'weight bigint', 'ids @extschema@.roaring64'],
+		 NULL,
+		 NULL),
+		('dictionary',
+		 ARRAY['code bigint', 'constraint codes_from_1'],
+		 NULL,
+		 NULL),
+		-- the table that says how far it is, NAME_rollup; NAME is the second of the others
+		('rollup',
+		 ARRAY['source text', 'state text', 'deferred boolean', 'given jsonb', 'statements jsonb'],
+		 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
+						  AND relname = n || '_pending'
+						  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
+			FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
+		 'SELECT count(*), NULL FROM %s'))
+		AS k (kind, features, others, waits)
+		JOIN have AS h ON h.features @> k.features
+		JOIN pg_class AS c ON c.oid = h.oid
+	WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT pg_is_other_temp_schema(c.relnamespace)
+	ORDER BY k.kind, c.oid::regclass::text
+$$;
+COMMENT ON FUNCTION _roaring64_helpers_tables() IS
+'the tables of helpers, and how to look into them';
+
+-- The caller names no table, so only those are looked into whose owner it trusts.
 CREATE FUNCTION roaring64_helpers(OUT kind text, OUT name regclass, OUT size bigint,
 								  OUT waiting bigint, OUT since timestamptz)
 RETURNS SETOF record
@@ -40,48 +88,9 @@ DECLARE
 	names text[];
 	tables regclass[];
 BEGIN
-	FOR made IN
-		WITH have (oid, features) AS (
-			SELECT f.oid, array_agg(feature)
-			FROM (SELECT attrelid, attname || ' ' || format_type(atttypid, NULL)
-				FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped
-				UNION ALL
-				SELECT conrelid, 'constraint ' || conname FROM pg_constraint) AS f (oid, feature)
-			GROUP BY f.oid)
-		SELECT k.*, c.oid::regclass, c.relnamespace
-		FROM (VALUES
-			('dedup',
-			 ARRAY['claims text', 'chunks text', 'windows text', 'id_type text'],
-			 'SELECT ARRAY[claims, chunks, windows] FROM ONLY %s',
-			 'SELECT count(*), min(claimed_at) FROM %s'),
-			('delay',
-			 ARRAY['bucket timestamp with time zone', 'group_id bigint', 'ids @extschema@.roaring64', 'constraint bucket_width'],
-			 NULL,
-			 'SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s WHERE bucket <= now()'),
-			('numbers',
-			 ARRAY['key text', 'weight bigint', 'ids @extschema@.roaring64'],
-			 NULL,
-			 NULL),
-			('dictionary',
-			 ARRAY['code bigint', 'constraint codes_from_1'],
-			 NULL,
-			 NULL),
-			-- the table that says how far it is, NAME_rollup; NAME is the second of the others
-			('rollup',
-			 ARRAY['source text', 'state text', 'deferred boolean', 'given jsonb', 'statements jsonb'],
-			 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
-							  AND relname = n || '_pending'
-							  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
-				FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
-			 'SELECT count(*), NULL FROM %s'))
-			AS k (kind, features, others, waits)
-			JOIN have AS h ON h.features @> k.features
-			JOIN pg_class AS c ON c.oid = h.oid
-		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT pg_is_other_temp_schema(c.relnamespace)
-		ORDER BY k.kind, c.oid::regclass::text
-	LOOP
+	FOR made IN SELECT * FROM @extschema@._roaring64_helpers_tables() LOOP
 		kind := made.kind;
-		name := made.oid;
+		name := made.name;
 		size := NULL;
 		waiting := NULL;
 		since := NULL;
@@ -92,7 +101,7 @@ BEGIN
 			IF made.others IS NOT NULL AND (kind = 'rollup' OR @extschema@._roaring64_may_look(name)) THEN
 				EXECUTE format(made.others, name) INTO STRICT names USING name;
 			END IF;
-			tables := ARRAY(SELECT to_regclass(made.relnamespace::regnamespace || '.' || quote_ident(n))
+			tables := ARRAY(SELECT to_regclass(made.schema || '.' || quote_ident(n))
 							FROM unnest(names) WITH ORDINALITY AS t (n, i) ORDER BY i) || name;
 			size := (SELECT sum(pg_total_relation_size(p.oid))
 					 FROM (SELECT unnest(tables)

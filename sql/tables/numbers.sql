@@ -54,6 +54,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('table of numbers', num_nulls(numbers));
 	IF 3 > (SELECT count(*) FROM pg_attribute AS a, pg_type AS t
 			WHERE a.attrelid = numbers AND a.attnum > 0 AND NOT a.attisdropped AND t.oid = a.atttypid
 			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64'))) THEN
@@ -65,7 +66,7 @@ BEGIN
 	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_numbers_check(regclass) IS
-'raises an error if the table is not a table of numbers';
+'raises an error if it is not a table of numbers';
 
 --
 -- Reading
@@ -73,13 +74,14 @@ COMMENT ON FUNCTION _roaring64_numbers_check(regclass) IS
 
 CREATE FUNCTION roaring64_numbers_get(numbers regclass, key text, ids bigint[])
 RETURNS bigint[]
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	found record;
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls(key, ids));
 	EXECUTE format($sql$
 		SELECT array_agg(id) AS ids, array_agg(number) AS numbers
 		FROM (SELECT id, sum(weight)::bigint AS number
@@ -94,53 +96,51 @@ END $$;
 COMMENT ON FUNCTION roaring64_numbers_get(regclass, text, bigint[]) IS
 'for each id its number, NULL if it has none';
 
+-- What counts and sums are made of.  numeric, since a sum may be no bigint; without
+-- it, only the set of all ids is read.
+CREATE FUNCTION _roaring64_numbers_totals(numbers regclass, key text, among roaring64, with_sum boolean,
+										  OUT n bigint, OUT total numeric)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_not_null('key', num_nulls(key));
+	EXECUTE format($sql$
+		SELECT coalesce(sum(n) FILTER (WHERE weight = 0), 0), sum(weight * n)
+		FROM (SELECT weight, coalesce(@extschema@.roaring64_and_cardinality(ids, $2),
+				@extschema@.roaring64_cardinality(ids))::numeric AS n
+			FROM %s WHERE key = $1 AND (weight = 0 OR $3)) AS counts
+		$sql$, numbers) INTO n, total USING key, among, with_sum;
+END $$;
+COMMENT ON FUNCTION _roaring64_numbers_totals(regclass, text, roaring64, boolean) IS
+'how many ids have a number, and the sum of these';
+
 CREATE FUNCTION roaring64_numbers_count(numbers regclass, key text,
 										among roaring64 DEFAULT NULL)
 RETURNS bigint
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	n bigint;
-BEGIN
-	PERFORM @extschema@._roaring64_numbers_check(numbers);
-	EXECUTE format($sql$
-		SELECT coalesce(@extschema@.roaring64_and_cardinality(ids, $2), @extschema@.roaring64_cardinality(ids))
-		FROM %s WHERE key = $1 AND weight = 0
-		$sql$, numbers) INTO n USING key, among;
-	RETURN coalesce(n, 0);
-END $$;
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000
+RETURN (_roaring64_numbers_totals(numbers, key, among, false)).n;
 COMMENT ON FUNCTION roaring64_numbers_count(regclass, text, roaring64) IS
 'how many ids have a number: of a set, or all';
 
--- numeric, since the sum may be no bigint.
 CREATE FUNCTION roaring64_numbers_sum(numbers regclass, key text,
 									  among roaring64 DEFAULT NULL)
 RETURNS numeric
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	total numeric;
-BEGIN
-	PERFORM @extschema@._roaring64_numbers_check(numbers);
-	EXECUTE format($sql$
-		SELECT CASE WHEN sum(n) FILTER (WHERE weight = 0) > 0 THEN sum(weight * n) END
-		FROM (SELECT weight, coalesce(@extschema@.roaring64_and_cardinality(ids, $2),
-				@extschema@.roaring64_cardinality(ids))::numeric AS n
-			FROM %s WHERE key = $1) AS counts
-		$sql$, numbers) INTO total USING key, among;
-	RETURN total;
-END $$;
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000
+BEGIN ATOMIC
+	SELECT CASE WHEN n > 0 THEN total END FROM _roaring64_numbers_totals(numbers, key, among, true);
+END;
 COMMENT ON FUNCTION roaring64_numbers_sum(regclass, text, roaring64) IS
 'sum of the numbers of a set of ids, or of all';
 
--- The set of all ids is read twice; a sum fetches it and all others.
 CREATE FUNCTION roaring64_numbers_avg(numbers regclass, key text,
 									  among roaring64 DEFAULT NULL)
 RETURNS numeric
 LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000
-RETURN roaring64_numbers_sum(numbers, key, among) / nullif(roaring64_numbers_count(numbers, key, among), 0);
+BEGIN ATOMIC
+	SELECT total / nullif(n, 0) FROM _roaring64_numbers_totals(numbers, key, among, true);
+END;
 COMMENT ON FUNCTION roaring64_numbers_avg(regclass, text, roaring64) IS
 'average of the numbers of a set of ids, or of all';
 
@@ -174,9 +174,9 @@ COMMENT ON AGGREGATE _roaring64_and_or_agg(roaring64, boolean) IS
 -- walk below them.  There is no set to restrict it to: cutting each slice to one first
 -- was 1.2 to 1.5 times as fast for a thousandth of the ids, and took four times as
 -- long for a tenth, since bitsets become arrays.
-CREATE FUNCTION roaring64_numbers_in_range(numbers regclass, key text, range int8range,
-										   OUT members roaring64)
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+CREATE FUNCTION roaring64_numbers_in_range(numbers regclass, key text, range int8range)
+RETURNS roaring64
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -185,8 +185,10 @@ DECLARE
 	magnitude bigint;
 	above @extschema@.roaring64;		-- ids whose numbers have a greater magnitude
 	up @extschema@.roaring64;			-- ids whose numbers reach the bound
+	reach @extschema@.roaring64;
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_not_null('key and range', num_nulls(key, range));
 	FOREACH bound IN ARRAY CASE WHEN NOT isempty(range)
 		THEN ARRAY[coalesce(lower(range), lowest), upper(range)] ELSE '{}' END
 	LOOP
@@ -204,9 +206,9 @@ BEGIN
 			EXECUTE format('SELECT ids OPERATOR(@extschema@.-) $2 FROM %s WHERE key = $1 AND weight = 0', numbers)
 			INTO up USING key, above;
 		END IF;
-		members := coalesce(members OPERATOR(@extschema@.-) up, members, up);
+		reach := coalesce(reach OPERATOR(@extschema@.-) up, reach, up);
 	END LOOP;
-	members := coalesce(members, '{}');
+	RETURN coalesce(reach, '{}');
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
 'the ids with a number in the range';
@@ -215,29 +217,28 @@ COMMENT ON FUNCTION roaring64_numbers_in_range(regclass, text, int8range) IS
 -- half is in if there is place for all of it; if not, the other half is out.
 CREATE FUNCTION roaring64_numbers_top(numbers regclass, key text, n bigint,
 									  among roaring64 DEFAULT NULL,
-									  lowest boolean DEFAULT false,
-									  OUT members roaring64)
+									  lowest boolean DEFAULT false)
+RETURNS roaring64
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	best @extschema@.roaring64 := '{}';
 	equal @extschema@.roaring64;		-- ids that may be in or not
 	better @extschema@.roaring64;
 	more bigint;
 	slice record;
 BEGIN
-	IF numbers IS NULL OR key IS NULL OR n IS NULL OR lowest IS NULL THEN
-		RETURN;
-	ELSIF n < 0 THEN
+	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_not_null('key, "n" and "lowest"', num_nulls(key, n, lowest));
+	IF n < 0 THEN
 		RAISE 'number of ids must not be negative' USING
 			ERRCODE = 'invalid_parameter_value';
 	END IF;
-	PERFORM @extschema@._roaring64_numbers_check(numbers);
-	members := '{}';
 	EXECUTE format('SELECT coalesce(ids OPERATOR(@extschema@.&) $2, ids) FROM %s WHERE key = $1 AND weight = 0', numbers)
 	INTO equal USING key, among;
 	IF equal IS NULL THEN
-		RETURN;
+		RETURN best;
 	END IF;
 	FOR slice IN EXECUTE format($sql$
 		SELECT (weight > 0) <> $2 AS good, ids FROM %s WHERE key = $1 AND weight <> 0
@@ -253,13 +254,13 @@ BEGIN
 		IF more > n THEN
 			equal := better;
 		ELSIF more > 0 THEN
-			members := members OPERATOR(@extschema@.|) better;
+			best := best OPERATOR(@extschema@.|) better;
 			equal := equal OPERATOR(@extschema@.-) better;
 			n := n - more;
 		END IF;
 		EXIT WHEN n = 0;
 	END LOOP;
-	members := members OPERATOR(@extschema@.|) @extschema@.roaring64_slice(equal, 0, n);
+	RETURN best OPERATOR(@extschema@.|) @extschema@.roaring64_slice(equal, 0, n);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boolean) IS
 'the n ids with the largest numbers, or the lowest';
@@ -284,6 +285,7 @@ DECLARE
 	key text;
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
+	PERFORM @extschema@._roaring64_not_null('key', coalesce(num_nulls(VARIADIC keys), 1));
 	FOR key IN SELECT DISTINCT k COLLATE "C" FROM unnest(keys) AS k ORDER BY 1 LOOP
 		EXECUTE format('SELECT 1 FROM %s WHERE key = $1 AND weight = 0 FOR UPDATE', numbers) USING key;
 		EXECUTE format($sql$
@@ -304,12 +306,11 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF (cardinality(ids) = cardinality(amounts)) IS NOT TRUE THEN
+	PERFORM @extschema@._roaring64_not_null('ids and amounts', num_nulls(ids, amounts));
+	IF cardinality(ids) <> cardinality(amounts) THEN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
-			DETAIL = format('There are %s ids and %s amounts.',
-							coalesce(cardinality(ids)::text, 'NULL'),
-							coalesce(cardinality(amounts)::text, 'NULL'));
+			DETAIL = format('There are %s ids and %s amounts.', cardinality(ids), cardinality(amounts));
 	ELSIF array_position(ids, NULL) IS NOT NULL THEN
 		RAISE 'ids must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
@@ -400,14 +401,15 @@ END $$;
 COMMENT ON FUNCTION roaring64_numbers_add(regclass, text, bigint[], bigint[]) IS
 'adds to the number of each id, which is 0 if it has none';
 
--- A bit at a time, in two's complement, where adding needs no cases.  There a
--- number below 0 is its magnitude inverted, and one more, hence a carry for each of
--- the two to begin with; and so is the way back.  For that the sign of the sum must
--- be known, which is its highest bit: so the bits are added twice, unless there are
--- no negative numbers.  The signs tell an overflow, too.  The sum has two bits more
--- than the largest magnitude, or 64.
-CREATE FUNCTION roaring64_numbers_merge(numbers regclass, key text, source text)
-RETURNS void
+-- Adds the numbers of two keys a bit at a time, in two's complement, where adding needs
+-- no cases.  There a number below 0 is its magnitude inverted, and one more, hence a
+-- carry for each of the two to begin with; and so is the way back, for which the sign of
+-- the sum must be known.  Without it, only that is found, which is the sum's highest
+-- bit: ids whose sum is negative.  minus, minus_a and minus_b are ids with a negative
+-- number: in the sum, in key, in source.
+CREATE FUNCTION _roaring64_numbers_add_up(numbers regclass, key text, source text, bits integer,
+										  minus_a roaring64, minus_b roaring64, minus roaring64)
+RETURNS roaring64
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -419,73 +421,88 @@ DECLARE
 			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $2 AND weight = $4), '{}') AS minus_b
 		FROM %s WHERE key IN ($1, $2) AND weight IN ($3, $4)
 		$sql$, numbers);
-	put text := format($sql$
-		INSERT INTO %s (key, weight, ids) VALUES ($1, $2, $3)
-		ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids
-		$sql$, numbers);
-	keys record;
 	slice record;
-	-- ids: with a negative number in key, in source, in the sum
-	minus_a @extschema@.roaring64;
-	minus_b @extschema@.roaring64;
-	minus @extschema@.roaring64 := '{}';
 	-- ids that have the bit, or carry it to the next
 	a @extschema@.roaring64;
 	b @extschema@.roaring64;
 	half @extschema@.roaring64;
 	sum @extschema@.roaring64;
-	carry_a @extschema@.roaring64;
-	carry_b @extschema@.roaring64;
-	carry @extschema@.roaring64;
+	carry_a @extschema@.roaring64 := minus_a;
+	carry_b @extschema@.roaring64 := minus_b;
+	carry @extschema@.roaring64 := minus;
+BEGIN
+	FOR bit IN 0 .. bits - 1 LOOP
+		EXECUTE get INTO slice USING key, source, CASE WHEN bit < 63 THEN 1::bigint << bit END, -1::bigint << bit;
+		a := @extschema@.roaring64_or(slice.plus_a, @extschema@.roaring64_andnot(minus_a, slice.minus_a));
+		b := @extschema@.roaring64_or(slice.plus_b, @extschema@.roaring64_andnot(minus_b, slice.minus_b));
+		half := @extschema@.roaring64_xor(a, b);
+		sum := @extschema@.roaring64_xor(half, carry_a);
+		carry_a := @extschema@.roaring64_or(@extschema@.roaring64_and(a, b), @extschema@.roaring64_and(half, carry_a));
+		half := sum;
+		sum := @extschema@.roaring64_xor(half, carry_b);
+		carry_b := @extschema@.roaring64_and(half, carry_b);
+		CONTINUE WHEN minus IS NULL;
+		half := @extschema@.roaring64_xor(sum, minus);
+		a := @extschema@.roaring64_xor(half, carry);
+		carry := @extschema@.roaring64_and(half, carry);
+		PERFORM @extschema@._roaring64_numbers_put(numbers, key, 1::bigint << bit, slice.plus_a,
+												   @extschema@.roaring64_andnot(a, minus)),
+			@extschema@._roaring64_numbers_put(numbers, key, -1::bigint << bit, slice.minus_a,
+											   @extschema@.roaring64_and(a, minus));
+	END LOOP;
+	RETURN sum;
+END $$;
+COMMENT ON FUNCTION _roaring64_numbers_add_up(regclass, text, text, integer, roaring64, roaring64, roaring64) IS
+'adds the numbers of two keys: the ids whose sum is negative';
+
+CREATE FUNCTION _roaring64_numbers_put(numbers regclass, key text, weight bigint, before roaring64, ids roaring64)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF ids OPERATOR(@extschema@.<>) before THEN
+		EXECUTE format($sql$
+			INSERT INTO %s (key, weight, ids) VALUES ($1, $2, $3)
+			ON CONFLICT (key, weight) DO UPDATE SET ids = excluded.ids
+			$sql$, numbers) USING key, weight, ids;
+	END IF;
+END $$;
+COMMENT ON FUNCTION _roaring64_numbers_put(regclass, text, bigint, roaring64, roaring64) IS
+'writes a row of a table of numbers, unless it is as it was';
+
+-- The bits are added once for the sign of the sum, unless there are no negative numbers,
+-- and once for the sum.  The signs tell an overflow, too.  The sum has two bits more
+-- than the largest magnitude, or 64.
+CREATE FUNCTION roaring64_numbers_merge(numbers regclass, key text, source text)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys record;
+	minus @extschema@.roaring64 := '{}';
 BEGIN
 	PERFORM @extschema@.roaring64_numbers_lock(numbers, key, source);
 	EXECUTE format($sql$
 		SELECT @extschema@.roaring64_or_agg(ids) FILTER (WHERE weight = 0) AS ids,
+			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $1 AND weight = 0), '{}') AS ids_before,
 			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $1 AND weight < 0), '{}') AS minus_a,
 			coalesce(@extschema@.roaring64_or_agg(ids) FILTER (WHERE key = $2 AND weight < 0), '{}') AS minus_b,
-			coalesce(max(round(log(2, abs(nullif(weight, 0)::numeric))))::integer, 0) AS bits
+			least(coalesce(max(round(log(2, abs(nullif(weight, 0)::numeric))))::integer, 0) + 3, 64) AS bits
 		FROM %s WHERE key IN ($1, $2)
 		$sql$, numbers) INTO keys USING key, source;
 	IF keys.ids IS NULL THEN
 		RETURN;
 	END IF;
-	EXECUTE put USING key, 0, keys.ids;
-	minus_a := keys.minus_a;
-	minus_b := keys.minus_b;
-
-	FOR pass IN CASE WHEN @extschema@.roaring64_is_empty(@extschema@.roaring64_or(minus_a, minus_b))
-		THEN 2 ELSE 1 END .. 2 LOOP
-		carry_a := minus_a;
-		carry_b := minus_b;
-		carry := minus;
-		FOR bit IN 0 .. least(keys.bits + 2, 63) LOOP
-			EXECUTE get INTO slice USING key, source, CASE WHEN bit < 63 THEN 1::bigint << bit END, -1::bigint << bit;
-			a := @extschema@.roaring64_or(slice.plus_a, @extschema@.roaring64_andnot(minus_a, slice.minus_a));
-			b := @extschema@.roaring64_or(slice.plus_b, @extschema@.roaring64_andnot(minus_b, slice.minus_b));
-			half := @extschema@.roaring64_xor(a, b);
-			sum := @extschema@.roaring64_xor(half, carry_a);
-			carry_a := @extschema@.roaring64_or(@extschema@.roaring64_and(a, b), @extschema@.roaring64_and(half, carry_a));
-			half := sum;
-			sum := @extschema@.roaring64_xor(half, carry_b);
-			carry_b := @extschema@.roaring64_and(half, carry_b);
-			CONTINUE WHEN pass = 1;
-			half := @extschema@.roaring64_xor(sum, minus);
-			a := @extschema@.roaring64_xor(half, carry);
-			carry := @extschema@.roaring64_and(half, carry);
-			b := @extschema@.roaring64_and(a, minus);
-			a := @extschema@.roaring64_andnot(a, minus);
-			IF a OPERATOR(@extschema@.<>) slice.plus_a THEN
-				EXECUTE put USING key, 1::bigint << bit, a;
-			END IF;
-			IF b OPERATOR(@extschema@.<>) slice.minus_a THEN
-				EXECUTE put USING key, -1::bigint << bit, b;
-			END IF;
-		END LOOP;
-		minus := sum;
-	END LOOP;
+	PERFORM @extschema@._roaring64_numbers_put(numbers, key, 0, keys.ids_before, keys.ids);
+	IF NOT @extschema@.roaring64_is_empty(@extschema@.roaring64_or(keys.minus_a, keys.minus_b)) THEN
+		minus := @extschema@._roaring64_numbers_add_up(numbers, key, source, keys.bits, keys.minus_a, keys.minus_b, NULL);
+	END IF;
+	minus := @extschema@._roaring64_numbers_add_up(numbers, key, source, keys.bits, keys.minus_a, keys.minus_b, minus);
 	-- of two with the same sign, the sum has it
-	IF NOT (@extschema@.roaring64_and(minus_a, minus_b) OPERATOR(@extschema@.<@) minus
-			AND minus OPERATOR(@extschema@.<@) @extschema@.roaring64_or(minus_a, minus_b)) THEN
+	IF NOT (@extschema@.roaring64_and(keys.minus_a, keys.minus_b) OPERATOR(@extschema@.<@) minus
+			AND minus OPERATOR(@extschema@.<@) @extschema@.roaring64_or(keys.minus_a, keys.minus_b)) THEN
 		RAISE 'bigint out of range' USING
 			ERRCODE = 'numeric_value_out_of_range';
 	END IF;
@@ -498,7 +515,7 @@ CREATE FUNCTION roaring64_numbers_stats(numbers regclass,
 										OUT keys bigint,
 										OUT ids bigint,
 										OUT bytes bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 100000
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -512,7 +529,7 @@ COMMENT ON FUNCTION roaring64_numbers_stats(regclass) IS
 
 CREATE FUNCTION roaring64_numbers_drop(numbers regclass)
 RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 1000
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

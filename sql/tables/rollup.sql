@@ -177,12 +177,7 @@ DECLARE
 		'period_column', period_column, 'period', period, 'deferred', deferred, 'deletes', deletes));
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
 BEGIN
-	IF NOT @extschema@._roaring64_can_commit() THEN
-		RAISE invalid_transaction_termination USING
-			MESSAGE = 'roaring64_rollup_create cannot be called in a transaction block or by a function',
-			DETAIL = 'It commits after each part of its work.',
-			HINT = 'Call it by itself, from a session in autocommit mode.';
-	END IF;
+	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_create');
 	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
 		PERFORM @extschema@._roaring64_rollup_tell(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
 	END IF;
@@ -224,12 +219,7 @@ DECLARE
 	bytes pg_catalog.int8;
 	step CONSTANT pg_catalog.int8 := 134217728;
 BEGIN
-	IF NOT @extschema@._roaring64_can_commit() THEN
-		RAISE invalid_transaction_termination USING
-			MESSAGE = 'roaring64_rollup_fold cannot be called in a transaction block or by a function',
-			DETAIL = 'It commits after each part of its work.',
-			HINT = 'Call it by itself, from a session in autocommit mode.';
-	END IF;
+	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
 	-- partitions may have come
 	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL, NULL);
 	bytes := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;

@@ -206,9 +206,9 @@ begin_split(FunctionCallInfo fcinfo)
 
 /*
  * roaring64_split(roaring64, bits integer) returns rows (chunk bigint,
- * members roaring64): the set cut at the multiples of 2^bits, chunks
- * ascending, none empty.  The chunk's number is what its members have in
- * common, element >> bits; the members are the elements as they are, so that
+ * ids roaring64): the set cut at the multiples of 2^bits, chunks
+ * ascending, none empty.  The chunk's number is what its ids have in
+ * common, element >> bits; the ids are the elements as they are, so that
  * the union of all is the set.  Errors unless bits is 0 to 63.
  */
 PG_FUNCTION_INFO_V1(roaring64_split);

@@ -39,7 +39,7 @@ BEGIN
 		IF what ~ '^GIN' THEN
 			bytes := (SELECT pg_relation_size(indexrelid) FROM pg_index WHERE indrelid = tab);
 		ELSIF what ~ '^chunks' THEN
-			EXECUTE format('SELECT sum(pg_column_size(members) + 60) FROM %s_sets', tab) INTO bytes;
+			EXECUTE format('SELECT sum(pg_column_size(ids) + 60) FROM %s_sets', tab) INTO bytes;
 		ELSIF what ~ '^sets' THEN
 			EXECUTE format('SELECT sum(pg_column_size(message_id) + 60) FROM %s_sets', tab) INTO bytes;
 		ELSE

@@ -8,45 +8,45 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64;
 RESET client_min_messages;
 
-CREATE TABLE large (chunk bigint PRIMARY KEY, members roaring64 NOT NULL);
+CREATE TABLE large (chunk bigint PRIMARY KEY, ids roaring64 NOT NULL);
 CREATE FUNCTION add(id bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	added bigint;
 BEGIN
 	INSERT INTO large AS l VALUES (id >> 20, '{}'::roaring64 | id)
-	ON CONFLICT (chunk) DO UPDATE SET members = l.members | id WHERE NOT l.members @> id;
+	ON CONFLICT (chunk) DO UPDATE SET ids = l.ids | id WHERE NOT l.ids @> id;
 	GET DIAGNOSTICS added = ROW_COUNT;
 	RETURN added;
 END $$;
 CREATE FUNCTION add_many(ids bigint[]) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO large AS l SELECT chunk, members FROM roaring64_split(ids::roaring64, 20) ORDER BY chunk
-	ON CONFLICT (chunk) DO UPDATE SET members = l.members | excluded.members WHERE NOT l.members @> excluded.members
+	INSERT INTO large AS l SELECT chunk, ids FROM roaring64_split(ids::roaring64, 20) ORDER BY chunk
+	ON CONFLICT (chunk) DO UPDATE SET ids = l.ids | excluded.ids WHERE NOT l.ids @> excluded.ids
 $$;
 CREATE FUNCTION remove(id bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	removed bigint;
 BEGIN
-	UPDATE large SET members = members - id WHERE chunk = id >> 20 AND members @> id;
+	UPDATE large SET ids = ids - id WHERE chunk = id >> 20 AND ids @> id;
 	GET DIAGNOSTICS removed = ROW_COUNT;
 	RETURN removed;
 END $$;
 CREATE FUNCTION remove_many(ids bigint[]) RETURNS void LANGUAGE sql AS $$
 	WITH s AS MATERIALIZED (
-		SELECT l.chunk, s.members FROM roaring64_split(ids::roaring64, 20) AS s JOIN large AS l USING (chunk)
+		SELECT l.chunk, s.ids FROM roaring64_split(ids::roaring64, 20) AS s JOIN large AS l USING (chunk)
 		ORDER BY l.chunk FOR UPDATE OF l)
-	UPDATE large AS l SET members = l.members - s.members FROM s WHERE l.chunk = s.chunk
+	UPDATE large AS l SET ids = l.ids - s.ids FROM s WHERE l.chunk = s.chunk
 $$;
 CREATE FUNCTION contains(id bigint) RETURNS boolean LANGUAGE sql AS $$
-	SELECT EXISTS (SELECT 1 FROM large WHERE chunk = id >> 20 AND members @> id)
+	SELECT EXISTS (SELECT 1 FROM large WHERE chunk = id >> 20 AND ids @> id)
 $$;
 CREATE FUNCTION contains_which(ids bigint[]) RETURNS roaring64 LANGUAGE sql AS $$
-	SELECT coalesce(roaring64_or_agg(l.members & s.members), '{}') FROM roaring64_split(ids::roaring64, 20) AS s JOIN large AS l USING (chunk)
+	SELECT coalesce(roaring64_or_agg(l.ids & s.ids), '{}') FROM roaring64_split(ids::roaring64, 20) AS s JOIN large AS l USING (chunk)
 $$;
 CREATE FUNCTION size() RETURNS bigint LANGUAGE sql AS $$
-	SELECT coalesce(sum(roaring64_cardinality(members)), 0)::bigint FROM large
+	SELECT coalesce(sum(roaring64_cardinality(ids)), 0)::bigint FROM large
 $$;
 CREATE FUNCTION is_empty() RETURNS boolean LANGUAGE sql AS $$
-	SELECT NOT EXISTS (SELECT 1 FROM large WHERE NOT roaring64_is_empty(members))
+	SELECT NOT EXISTS (SELECT 1 FROM large WHERE NOT roaring64_is_empty(ids))
 $$;
 
 SELECT is_empty(), size(), contains(5);
@@ -100,7 +100,7 @@ BEGIN
 			RAISE EXCEPTION 'with setseed(%): % instead of % in step %, id %', seed, n, m, step, x;
 		END IF;
 	END LOOP;
-	IF (SELECT roaring64_or_agg(members) FROM large) <> (SELECT roaring64_agg(id) FROM ids) THEN
+	IF (SELECT roaring64_or_agg(ids) FROM large) <> (SELECT roaring64_agg(id) FROM ids) THEN
 		RAISE EXCEPTION 'with setseed(%): the sets differ', seed;
 	END IF;
 END $$;

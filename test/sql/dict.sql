@@ -22,8 +22,6 @@ SELECT count(*) FROM roaring64_dict_decode('users', '{}');
 SELECT keys, last_code, bytes = pg_total_relation_size('users') AS bytes FROM roaring64_dict_stats('users');
 -- a statement of one's own
 SELECT key FROM users WHERE code <@ '{1,3}' ORDER BY code;
-SELECT roaring64_dict_encode(NULL, '{a}'::text[]) IS NULL AS no_dictionary, roaring64_dict_encode('users', NULL::text[]) IS NULL AS no_keys,
-	roaring64_dict_lookup('users', NULL::text[]) IS NULL AS none_looked_up;
 
 -- a transaction that is rolled back leaves neither key nor code; its codes are not given again
 BEGIN;
@@ -48,6 +46,15 @@ CREATE TYPE color AS ENUM ('red', 'green');
 SELECT roaring64_dict_create('shorts', 'short'), roaring64_dict_create('colors', 'color'), roaring64_dict_create('years', 'int4range');
 SELECT roaring64_dict_encode('shorts', '{ab,abc}'::short[]), roaring64_dict_encode('colors', '{green,red}'::color[]), roaring64_dict_encode('years', '{"[1,3)","[1,2]"}'::int4range[]);
 SELECT roaring64_dict_encode('shorts', '{abcde}'::text[]);
+-- a domain over text is compared by its bytes, too; padded text is not, nor is a domain over it
+CREATE DOMAIN shorter AS short CHECK (length(value) < 4);
+CREATE DOMAIN padded AS char(3);
+SELECT roaring64_dict_create('shorter_keys', 'shorter');
+SELECT attrelid::regclass, attname, attcollation::regcollation FROM pg_attribute
+WHERE attrelid IN ('shorts'::regclass, 'shorter_keys'::regclass) AND attname = 'key' ORDER BY 1;
+SELECT roaring64_dict_drop('shorter_keys');
+SELECT roaring64_dict_create('padded_keys', 'bpchar');
+SELECT roaring64_dict_create('padded_keys', 'padded');
 CREATE DOMAIN filled AS text NOT NULL;
 SELECT roaring64_dict_create('filled_keys', 'filled');
 SELECT roaring64_dict_encode('filled_keys', '{a,b}'::filled[]);
@@ -167,8 +174,6 @@ SELECT seq_tup_read AS rows_scanned FROM pg_stat_xact_user_tables WHERE relname 
 COMMIT;
 
 -- types whose bare name has a length, and arrays of other types: two keys have two codes
-SELECT roaring64_dict_create('padded', 'bpchar');
-SELECT roaring64_dict_encode('padded', '{abc,abd,a}'::bpchar[]);
 SELECT roaring64_dict_create('bits', 'bit');
 SELECT roaring64_dict_encode('bits', ARRAY[B'101', B'110']);
 SELECT roaring64_dict_create('numbered', 'int');
@@ -183,7 +188,7 @@ SELECT roaring64_dict_encode('users', '{2020-01-01 12:00+00}'::timestamptz[]);
 SELECT roaring64_dict_lookup('numbered', '{1}'::bigint[]);
 SELECT roaring64_dict_encode('shorts', '{x,y}'::text[]), roaring64_dict_encode('shorts', '{x,z}'::varchar[]);
 
-SELECT roaring64_dict_drop(name) FROM unnest('{padded,bits,numbered,dates,filled_keys,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
+SELECT roaring64_dict_drop(name) FROM unnest('{bits,numbered,dates,filled_keys,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
 DROP TABLE plain, given;
-DROP DOMAIN short;
+DROP DOMAIN shorter, short, padded;
 DROP TYPE color, pair;

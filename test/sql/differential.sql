@@ -200,8 +200,8 @@ FROM sets,
 	 LATERAL (SELECT pick(id * 100 + 20 + k, n + 3) AS i, pick(id * 100 + 40 + k, n + 3)::integer AS j,
 					 pick(id * 100 + 60 + k, 64)::integer AS bits, 1 + pick(id * 100 + 80 + k, CASE WHEN f <= 9 THEN 40 ELSE 4 END)::integer AS bars
 			  FROM generate_series(1, CASE WHEN f <= 9 THEN 8 ELSE 3 END) AS k OFFSET 0) AS p,
-	 LATERAL (SELECT coalesce(array_agg(ROW(chunk, members)::text ORDER BY chunk), '{}') AS chunks
-			  FROM (SELECT e >> bits AS chunk, array_agg(e ORDER BY e)::text AS members
+	 LATERAL (SELECT coalesce(array_agg(ROW(chunk, ids)::text ORDER BY chunk), '{}') AS chunks
+			  FROM (SELECT e >> bits AS chunk, array_agg(e ORDER BY e)::text AS ids
 					FROM unnest(v) AS e WHERE n < 1000 OR bits > 8 GROUP BY 1) AS t) AS c,
 	 LATERAL (SELECT coalesce(array_agg(ROW(int8range(b, CASE WHEN c < 9223372036854775807 THEN c + 1 END),
 											elements, repeat('#', ceil(40.0 * elements / most)::integer))::text ORDER BY b), '{}') AS expected
@@ -220,7 +220,7 @@ FROM sets,
 		('roaring64_first(roaring64,integer,bigint)', roaring64_first(s, j) = v[: j]),
 		('roaring64_last(roaring64,integer,bigint)', roaring64_last(s, j) = ARRAY(SELECT e FROM unnest(v) AS e ORDER BY e DESC LIMIT j)),
 		('roaring64_split(roaring64,integer)',
-			chunks = ARRAY(SELECT ROW(chunk, members::bigint[]::text)::text FROM roaring64_split(s, bits) WHERE n < 1000 OR bits > 8)),
+			chunks = ARRAY(SELECT ROW(chunk, ids::bigint[]::text)::text FROM roaring64_split(s, bits) WHERE n < 1000 OR bits > 8)),
 		('roaring64_histogram(roaring64,integer)', expected = ARRAY(SELECT h::text FROM roaring64_histogram(s, bars) AS h))
 	 ) AS t (what, ok);
 

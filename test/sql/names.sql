@@ -44,6 +44,40 @@ SELECT roaring64_dedup_create('name_dedup') AS dedup, roaring64_delay_create('na
 SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON oid = attrelid
 WHERE relname ~ '^name_' AND relkind = 'r' AND atttypid = 'roaring64'::regtype AND attname <> 'ids' ORDER BY 1, 2;
 
+-- NULL where something must be given is an error: the helper, and what comes after it
+CREATE FUNCTION answer(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlstate;
+END $$;
+CREATE VIEW call AS
+SELECT h.function, h.kind, c.missing, format('SELECT %I(%s)', h.name,
+	(SELECT string_agg(CASE WHEN n = missing THEN format('NULL::%s', t.type) ELSE t.given END, ', ' ORDER BY n) FROM (
+		SELECT n, CASE a.type WHEN 'anyelement'::regtype THEN 'bigint' WHEN 'anyarray'::regtype THEN 'bigint[]'
+			WHEN 'text[]'::regtype THEN 'text' ELSE a.type::text END AS type, CASE
+			WHEN n = 1 THEN quote_literal('name_' || h.kind) || '::regclass'
+			WHEN a.type IN ('regclass'::regtype, 'interval'::regtype) THEN format('NULL::%s', a.type)
+			WHEN a.type = 'anyelement'::regtype THEN '1::bigint'
+			WHEN a.type = 'anyarray'::regtype THEN CASE h.kind WHEN 'dict' THEN $q$'{a}'::text[]$q$ ELSE $q$'{1}'::bigint[]$q$ END
+			WHEN a.type::text ~ 'timestamp.*\[' THEN $q$'{2026-01-01}'$q$
+			WHEN a.type::text ~ 'timestamp' THEN $q$'2026-01-01'::timestamptz$q$
+			WHEN a.type = 'boolean'::regtype THEN 'true'
+			WHEN a.type = 'int8range'::regtype THEN $q$'[1,2)'$q$
+			WHEN a.type = 'uuid[]'::regtype THEN 'ARRAY[]::uuid[]'
+			WHEN a.type IN ('roaring64'::regtype, 'bigint[]'::regtype) THEN $q$'{1}'$q$
+			ELSE $q$'1'$q$ END AS given
+		FROM argument AS a WHERE a.function = h.function AND NOT a.is_result IS TRUE) AS t)) AS statement
+FROM helper AS h, generate_series(1, h.pronargs - h.pronargdefaults) AS c (missing)
+WHERE h.kind IN ('dedup', 'delay', 'numbers', 'dict') AND h.prokind = 'f' AND h.proargtypes[0] = 'regclass'::regtype;
+SELECT count(*) >= 60 AS calls FROM call;
+SELECT function, missing, answer(statement) FROM call WHERE answer(statement) <> '22004' ORDER BY function::text, missing;
+\set VERBOSITY terse
+CALL roaring64_dedup_fold(NULL);
+\set VERBOSITY default
+
 SELECT roaring64_dedup_drop('name_dedup') AS dedup, roaring64_delay_drop('name_delay') AS delay,
 	roaring64_numbers_drop('name_numbers') AS numbers, roaring64_dict_drop('name_dict') AS dict;
-DROP VIEW argument, helper;
+DROP VIEW call, argument, helper;
+DROP FUNCTION answer;

@@ -32,9 +32,9 @@ FROM unnest(ARRAY['(,)', '[0,)', '(,0)', '[1,4]', '[0,0]', 'empty', '[100,200)',
 SELECT n, roaring64_numbers_top('amounts', 'a', n) AS top, roaring64_numbers_top('amounts', 'a', n, lowest => true) AS lowest,
 	   roaring64_numbers_top('amounts', 'a', n, '{1,2,99}') AS among
 FROM generate_series(0, 7) AS n;
--- a key that is not there, NULL
+-- a key that is not there
 SELECT roaring64_numbers_in_range('amounts', 'b', '(,)') AS range, roaring64_numbers_in_range('amounts', 'b', '[1,)') AS above,
-	   roaring64_numbers_top('amounts', 'b', 3) AS top, roaring64_numbers_top('amounts', NULL, 3) AS no_key, roaring64_numbers_in_range('amounts', 'a', NULL) AS no_range;
+	   roaring64_numbers_top('amounts', 'b', 3) AS top;
 SELECT roaring64_numbers_merge('amounts', 'b', 'c');
 SELECT roaring64_numbers_set('amounts', 'b', '{}', '{}'), roaring64_numbers_add('amounts', 'b', '{}', '{}'), roaring64_numbers_set('amounts', 'b', '{1}', '{NULL}');
 SELECT count(*) FROM amounts WHERE key <> 'a';
@@ -118,7 +118,8 @@ SELECT roaring64_numbers_lock('locked', 'a', NULL);
 -- the ids of each key are counted, not their slices
 SELECT roaring64_numbers_set('locked', 'b', '{1,2,3}', '{0,7,-7}');
 SELECT keys, ids, bytes = pg_total_relation_size('locked') AS bytes FROM roaring64_numbers_stats('locked');
-SELECT roaring64_numbers_drop(NULL), roaring64_numbers_stats(NULL);
+SELECT roaring64_numbers_drop(NULL);
+SELECT roaring64_numbers_stats(NULL);
 SELECT roaring64_numbers_drop('locked');
 SELECT to_regclass('locked');
 

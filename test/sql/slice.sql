@@ -47,7 +47,7 @@ SELECT roaring64_last('{1}', -1);
 -- a page that no array can hold
 SELECT roaring64_first('[0,200000000)'::int8range::roaring64, 200000000);
 
--- split: chunks of 2^bits, the members as they are
+-- split: chunks of 2^bits, the ids as they are
 SELECT * FROM roaring64_split('{-70000,-65536,-1,0,3,65535,65536,5000000000}', 16);
 SELECT * FROM roaring64_split('{-9223372036854775808,-1,0,9223372036854775807}', 63);
 SELECT * FROM roaring64_split('{-9223372036854775808,-1,0,9223372036854775807}', 0);
@@ -126,11 +126,11 @@ SELECT count(*) AS splits,
 	   count(*) FILTER (WHERE chunks = expected) AS split,
 	   count(*) FILTER (WHERE total = cardinality(v)) AS total
 FROM shapes, unnest('{4,10,16,22,32,40,63}'::int[]) AS bits,
-	 LATERAL (SELECT array_agg(ROW(chunk, roaring64_to_array(members))::text ORDER BY n) AS chunks,
-					 coalesce(sum(roaring64_cardinality(members)), 0) AS total
-			  FROM roaring64_split(s, bits) WITH ORDINALITY AS t (chunk, members, n)) AS a,
-	 LATERAL (SELECT array_agg(ROW(chunk, members)::text ORDER BY chunk) AS expected
-			  FROM (SELECT e >> bits AS chunk, array_agg(e ORDER BY e) AS members
+	 LATERAL (SELECT array_agg(ROW(chunk, roaring64_to_array(ids))::text ORDER BY n) AS chunks,
+					 coalesce(sum(roaring64_cardinality(ids)), 0) AS total
+			  FROM roaring64_split(s, bits) WITH ORDINALITY AS t (chunk, ids, n)) AS a,
+	 LATERAL (SELECT array_agg(ROW(chunk, ids)::text ORDER BY chunk) AS expected
+			  FROM (SELECT e >> bits AS chunk, array_agg(e ORDER BY e) AS ids
 					FROM unnest(v) AS e GROUP BY 1) AS t) AS b
 WHERE cardinality(v) > 0;
 

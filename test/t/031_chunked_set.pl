@@ -22,7 +22,7 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION roaring64;
-	CREATE TABLE large (chunk bigint PRIMARY KEY, members roaring64 NOT NULL);
+	CREATE TABLE large (chunk bigint PRIMARY KEY, ids roaring64 NOT NULL);
 	CREATE PROCEDURE write(me bigint) LANGUAGE plpgsql AS $$
 	DECLARE
 		many bigint[];
@@ -31,20 +31,20 @@ $node->safe_psql(
 		FOR i IN 0 .. 299 LOOP
 			x := ((i * 7919) % 40000) * 1000 + me;
 			INSERT INTO large AS l VALUES (x >> 20, '{}'::roaring64 | x)
-			ON CONFLICT (chunk) DO UPDATE SET members = l.members | x WHERE NOT l.members @> x;
+			ON CONFLICT (chunk) DO UPDATE SET ids = l.ids | x WHERE NOT l.ids @> x;
 			COMMIT;
 			-- in the order of the chunks, as docs/storage.md says
 			many := ARRAY(SELECT ((i * 7919 + j * 613) % 40000) * 1000 + me + 500 FROM generate_series(1, 50) AS j);
-			INSERT INTO large AS l SELECT chunk, members FROM roaring64_split(many::roaring64, 20) ORDER BY chunk
-			ON CONFLICT (chunk) DO UPDATE SET members = l.members | excluded.members WHERE NOT l.members @> excluded.members;
+			INSERT INTO large AS l SELECT chunk, ids FROM roaring64_split(many::roaring64, 20) ORDER BY chunk
+			ON CONFLICT (chunk) DO UPDATE SET ids = l.ids | excluded.ids WHERE NOT l.ids @> excluded.ids;
 			COMMIT;
 			IF i % 3 = 0 THEN
-				UPDATE large SET members = members - x WHERE chunk = x >> 20 AND members @> x;
+				UPDATE large SET ids = ids - x WHERE chunk = x >> 20 AND ids @> x;
 				COMMIT;
 				WITH s AS MATERIALIZED (
-					SELECT l.chunk, s.members FROM roaring64_split(many[1:10]::roaring64, 20) AS s JOIN large AS l USING (chunk)
+					SELECT l.chunk, s.ids FROM roaring64_split(many[1:10]::roaring64, 20) AS s JOIN large AS l USING (chunk)
 					ORDER BY l.chunk FOR UPDATE OF l)
-				UPDATE large AS l SET members = l.members - s.members FROM s WHERE l.chunk = s.chunk;
+				UPDATE large AS l SET ids = l.ids - s.ids FROM s WHERE l.chunk = s.chunk;
 				COMMIT;
 			END IF;
 		END LOOP;
@@ -56,7 +56,7 @@ sub value { return $node->safe_psql('postgres', $_[0]); }
 # What one writer leaves, alone.
 my $of_one = q{
 	SELECT md5(string_agg(e::text, ' ' ORDER BY e)) || ' ' || count(*)
-	FROM large, roaring64_elements(members) AS e WHERE e % 1000 IN (%d, %d)};
+	FROM large, roaring64_elements(ids) AS e WHERE e % 1000 IN (%d, %d)};
 my @alone;
 for my $me (0 .. $writers - 1)
 {

@@ -63,7 +63,7 @@ is(value(q{SELECT a.s = b.s, a.s @> b.s, a.s && b.s, roaring64_and_cardinality(a
 	't|t|t|' . $containers * 32768, 'it equals itself');
 is(value(q{SELECT roaring64_cardinality(s - int8range(0, NULL)), roaring64_cardinality(s | 1::bigint) FROM large}),
 	'0|' . ($containers * 32768 + 1), 'it can be changed within its size');
-is(value(q{SELECT count(*), sum(roaring64_cardinality(members)) FROM large, roaring64_split(s, 30)}),
+is(value(q{SELECT count(*), sum(roaring64_cardinality(ids)) FROM large, roaring64_split(s, 30)}),
 	int(($containers + 16383) / 16384) . '|' . $containers * 32768, 'it can be split');
 is(value(q{SELECT roaring64_invalid_reason(s::bytea) IS NULL, s::bytea::roaring64 = s FROM large}), 't|t', 'its bytes are taken back');
 
