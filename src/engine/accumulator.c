@@ -62,7 +62,7 @@ static void
 release(const r64_accumulator *acc, void *p)
 {
 	if (p != NULL)
-		acc->env->release(acc->env->arg, p);
+		acc->env->release(p);
 }
 
 /* Forgets what is known of the flat set, which changes. */
@@ -232,7 +232,7 @@ merge_all(r64_accumulator *acc)
 static size_t
 share(const r64_env *env, size_t size, size_t least)
 {
-	if (size < least && env->scarce(env->arg))
+	if (size < least && env->scarce())
 		least = LEAST_SCARCE;
 	return size < least ? least : size < MOST_BYTES ? size : MOST_BYTES;
 }
@@ -255,8 +255,8 @@ static void *
 resize_buffer(const r64_env *env, void *buffer, size_t size)
 {
 	if (buffer == NULL)
-		return env->alloc(env->arg, size);
-	return env->resize(env->arg, buffer, size);
+		return env->alloc(size);
+	return env->resize(buffer, size);
 }
 
 /* Makes room for at least one more value. */
@@ -353,7 +353,7 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 
 /*
  * Combines the flat set with another in place, if that meets only bitsets, or
- * nothing new.  Returns false if nothing has been done.
+ * nothing new.  Returns false if it has to be combined in another way.
  *
  * What is much smaller than the flat set had better wait, unless the set is
  * asked for each time.
@@ -367,7 +367,7 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 	if (acc->flat.base == NULL ||
 		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked))
 		return false;
-	if (!r64_can_apply(op, &flat, s))
+	if (!r64_combine_in_place(op, &flat, s))
 	{
 		/* to be counted often, it is spread, if it cannot get too large then */
 		if (op != R64_OR || !acc->asked || !acc->counted ||
@@ -376,10 +376,12 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		replace_flat(acc, r64_unite_spread(&flat, s, &left));
 		if (!left)
 			return true;
+		acc->changed_in_place = true;
 		flat = flat_set(acc);
+		if (!r64_combine_in_place(op, &flat, s))
+			return false;
 	}
 	forget_flat(acc);
-	r64_apply(op, &flat, s);
 	acc->changed_in_place = true;
 	/* the next ones will hardly wait */
 	if (acc->sets_size == 0)

@@ -56,7 +56,7 @@ begin_container(r64_builder *b, uint64_t prefix)
 	if (!b->bucket_open || high != b->high)
 	{
 		end_bucket(b);
-		b->w.env->poll(b->w.env->arg);
+		b->w.env->poll();
 		r64_writer_begin(&b->w, high, b->expected, false);
 		b->bucket_open = true;
 		b->high = high;
@@ -226,7 +226,7 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	{
 		uint32_t	high = R64_HIGH(v[i]);
 
-		env->poll(env->arg);
+		env->poll();
 		r64_writer_begin(&w, high, expected, false);
 		while (i < n && R64_HIGH(v[i]) == high)
 		{
@@ -255,7 +255,7 @@ r64_buf
 r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 {
 	/* a range across zero becomes two */
-	u64_range  *v = env->alloc(env->arg, (2 * n + 1) * sizeof(u64_range));
+	u64_range  *v = env->alloc((2 * n + 1) * sizeof(u64_range));
 	size_t		m = 0;
 	r64_builder b;
 
@@ -293,10 +293,10 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 
 		/* every full container takes 14 bytes; refuse before writing them */
 		if ((v[i].hi >> 16) - (v[i].lo >> 16) > env->max_size / 14 + 1)
-			env->fail(env->arg, R64_TOO_LARGE, "result too large");
+			env->fail(R64_TOO_LARGE, "result too large");
 		r64_builder_add(&b, v[i].lo, v[i].hi);
 		r64_poll_every(env, i, 0xFFFF);
 	}
-	env->release(env->arg, v);
+	env->release(v);
 	return r64_builder_finish(&b);
 }

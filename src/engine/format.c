@@ -18,7 +18,7 @@
 void
 r64_corrupt(const r64_env *env, const char *reason)
 {
-	env->fail(env->arg, R64_CORRUPT, reason);
+	env->fail(R64_CORRUPT, reason);
 }
 
 /* Opens the bucket at offset pos; fails if it is not within the set. */

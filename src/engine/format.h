@@ -46,8 +46,6 @@
 #define R64_RUNS_MAX		2047	/* most runs worth a run container */
 #define R64_HEADER_SIZE		8	/* the number of buckets */
 #define R64_MIN_BUCKET		12	/* high half, cookie, count; no container */
-#define R64_MIN_CONTAINER	6	/* key, cardinality - 1, one value */
-#define R64_MAX_BUCKET		((size_t) 1 << 30)	/* more than any takes */
 
 /*
  * Binary search: moves lo to the first position of [lo, lo + n) for which the
@@ -353,7 +351,7 @@ static inline void
 r64_poll_every(const r64_env *env, uint64_t step, uint64_t mask)
 {
 	if (R64_UNLIKELY((step & mask) == 0))
-		env->poll(env->arg);
+		env->poll();
 }
 
 #if defined(__GNUC__)

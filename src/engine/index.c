@@ -20,8 +20,7 @@ r64_index_set(r64_set *s)
 
 	if (s->index != NULL)
 		return;
-	index = s->env->alloc(s->env->arg,
-						  sizeof(r64_index) + n * sizeof(r64_index_entry));
+	index = s->env->alloc(sizeof(r64_index) + n * sizeof(r64_index_entry));
 	index->n = n;
 	index->total = 0;
 	index->asked = UINT64_MAX;

@@ -17,7 +17,6 @@
 #include "sort.h"
 
 #define FEW_VALUES 64			/* sorted rather than put into a bitset */
-#define WORTH_A_LOOK 16			/* looked for before they are set */
 
 /* A container of a listed set. */
 typedef struct item
@@ -169,36 +168,37 @@ has_items(const merge *m, const r64_container *own, const item *items, size_t n)
  * Applies a container, for an intersection not an array, to a bitset, whose
  * cardinality may be unknown afterwards.
  */
-static void
-apply_container(const merge *m, bitset_container_t *bitset,
-				const r64_container *c)
+void
+r64_apply_container(const r64_operation *op, const r64_env *env,
+					bitset_container_t *bitset, const r64_container *c)
 {
 	uint64_t   *words = bitset->words;
 
 	bitset->cardinality = BITSET_UNKNOWN_CARDINALITY;
-	if (c->type == R64_ARRAY && m->op->code == R64_OR)
+	if (c->type == R64_ARRAY && op->code == R64_OR)
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
 	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
-			 m->op->code == R64_OR)
+			 op->code == R64_OR)
 	{
 		r64_run_list scratch;
-		run_container_t y = r64_view_runs(m->w.env, c, &scratch);
+		run_container_t y = r64_view_runs(env, c, &scratch);
 
 		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
 	}
 	else
 	{
 		r64_words	scratch;
-		bitset_container_t y = r64_view_as_bitset(m->w.env, c, &scratch);
+		bitset_container_t y = r64_view_as_bitset(env, c, &scratch);
 
-		bitset->cardinality = m->op->bitsets(bitset, &y, bitset);
+		bitset->cardinality = op->bitsets(bitset, &y, bitset);
 	}
 }
 
-static inline uint32_t
-count_bits(const bitset_container_t *bitset)
+/* The cardinality of a bitset after that. */
+uint32_t
+r64_count_bits(const bitset_container_t *bitset)
 {
 	if (bitset->cardinality != BITSET_UNKNOWN_CARDINALITY)
 		return (uint32_t) bitset->cardinality;
@@ -254,10 +254,10 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	{
 		r64_poll_every(m->w.env, i + 1, 1023);
 		open_item(m, &items[i], &c);
-		apply_container(m, &bitset, &c);
+		r64_apply_container(m->op, m->w.env, &bitset, &c);
 	}
 	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
-					  count_bits(&bitset));
+					  r64_count_bits(&bitset));
 }
 
 /* Counts the keys of n items. */
@@ -359,160 +359,11 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	if (at == size)
 		return r64_combine(opcode, s, &first);
 	n = count_containers(env, list, size);
-	items = env->alloc(env->arg, (n + 1) * sizeof(item));
+	items = env->alloc((n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
 	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
 	r64_writer_init(&m.w, env, s->size + size);
 	result = merge_items(&m, s, items, n);
-	env->release(env->arg, items);
+	env->release(items);
 	return result;
-}
-
-/* Whether words have all values of [first, last]. */
-static bool
-has_range(const uint64_t *words, uint32_t first, uint32_t last)
-{
-	uint64_t	head = ~UINT64_C(0) << (first % 64);
-	uint64_t	tail = ~UINT64_C(0) >> (63 - last % 64);
-	uint32_t	i = first / 64;
-	uint32_t	end = last / 64;
-
-	if (i == end)
-		return (~words[i] & head & tail) == 0;
-	if ((~words[i] & head) != 0 || (~words[end] & tail) != 0)
-		return false;
-	while (++i < end)
-		if (words[i] != ~UINT64_C(0))
-			return false;
-	return true;
-}
-
-/* Applies container c to container i of a bucket, which is own, in place. */
-static void
-apply_in_place(const merge *m, const r64_bucket *b, uint32_t i,
-			   const r64_container *own, const r64_container *c)
-{
-	r64_words	scratch;
-	bitset_container_t bitset;
-	uint32_t	card;
-
-	if (own->type != R64_BITSET)
-		return;
-	bitset = r64_view_bitset(own, &scratch);
-	/* a range that is there already need not be set again */
-	if (m->op->code == R64_OR && c->type != R64_BITSET &&
-		own->card >= c->card && c->card >= WORTH_A_LOOK &&
-		has_range(bitset.words, r64_container_min(c), r64_container_max(c)))
-		return;
-	apply_container(m, &bitset, c);
-	card = count_bits(&bitset);
-	/* fewer only if a container has not what its header says */
-	if (card <= R64_ARRAY_MAX)
-		card = R64_ARRAY_MAX + 1;
-	if (bitset.words == scratch.w)
-		memcpy((uint8_t *) (uintptr_t) own->data, scratch.w, R64_BITSET_BYTES);
-	r64_store16((uint8_t *) (uintptr_t) b->keycards + 4 * (size_t) i + 2,
-				(uint16_t) (card - 1));
-}
-
-/*
- * Whether c can be applied to own in place: if a union adds nothing, as when it
- * has become large, or if a bitset keeps too many values for an array.  That is
- * counted only where it is fast.  Fails if c is damaged.
- */
-static bool
-can_apply(const merge *m, const r64_container *own, const r64_container *c)
-{
-	uint32_t	sum = own->card + c->card;
-
-	if (own->type != R64_BITSET)
-		return m->op->code == R64_OR &&
-			r64_container_is_subset(m->w.env, c, own);
-	if (c->type == R64_RUN)
-		r64_check_runs(m->w.env, c);
-	if (m->op->code == R64_AND)
-		return sum > UINT16_MAX + 1 + R64_ARRAY_MAX;
-	if (m->op->code == R64_OR || own->card > c->card + R64_ARRAY_MAX)
-		return true;
-	return c->type == R64_BITSET &&
-		sum - 2 * r64_in_common(m->w.env, own, c) > R64_ARRAY_MAX;
-}
-
-/*
- * Applies all containers of b to containers of a in place, or only checks that
- * this can be done, and that they are sound.  For an intersection, all
- * containers of a have to meet one.
- */
-static bool
-visit_containers(const merge *m, const r64_set *a, const r64_set *b, bool apply)
-{
-	bool		swapped = m->op->code == R64_AND;
-	r64_walk	x;
-	r64_walk	y;
-
-	r64_walk_start(&x, swapped ? b : a);
-	for (r64_walk_start(&y, swapped ? a : b); y.live; r64_walk_next(&y))
-	{
-		uint32_t	i = 0;
-
-		while (x.live && x.b.high < y.b.high)
-			r64_walk_next(&x);
-		if (!x.live || x.b.high != y.b.high)
-			return false;
-		for (uint32_t j = 0; j < y.b.n; j++)
-		{
-			uint16_t	key = r64_bucket_key(&y.b, j);
-			r64_container own;
-			r64_container c;
-
-			r64_poll_every(m->w.env, j + 1, 255);
-			i = r64_bucket_seek(&x.b, i, key);
-			if (i == x.b.n || r64_bucket_key(&x.b, i) != key)
-				return false;
-			r64_container_at(a->env, &x.b, i, swapped ? &c : &own);
-			r64_container_at(b->env, &y.b, j, swapped ? &own : &c);
-			if (apply)
-				apply_in_place(m, swapped ? &y.b : &x.b, swapped ? j : i,
-							   &own, &c);
-			else if (!can_apply(m, &own, &c))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Whether r64_apply can be called.  Fails if b is damaged. */
-bool
-r64_can_apply(r64_op opcode, const r64_set *a, const r64_set *b)
-{
-	r64_operation op = r64_get_operation(opcode);
-	merge		m = {.op = &op,.w.env = a->env};
-
-	return visit_containers(&m, a, b, false);
-}
-
-static void
-poll_later(void *arg)
-{
-	(void) arg;
-}
-
-/*
- * Replaces a by a op b in place; a's bytes must be writable.  The bitsets stay
- * such, even where runs would take fewer bytes: a is a legal set then, but
- * perhaps not canonical.
- */
-void
-r64_apply(r64_op opcode, const r64_set *a, const r64_set *b)
-{
-	r64_operation op = r64_get_operation(opcode);
-	r64_env		env = *a->env;
-	merge		m = {.op = &op,.w.env = &env};
-	r64_set		target = *a;
-	r64_set		other = *b;
-
-	/* a merge in place has to be completed once begun */
-	env.poll = poll_later;
-	target.env = other.env = &env;
-	(void) visit_containers(&m, &target, &other, true);
 }

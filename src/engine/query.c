@@ -172,7 +172,7 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 		{
 			if (++i == s->index->n)
 				return true;
-			s->env->poll(s->env->arg);
+			s->env->poll();
 			r64_bucket_open(s, s->index->entries[i].pos, &b);
 			k = 0;
 		}
@@ -285,7 +285,7 @@ r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
 		i = next == 0 ? 0 : i + 1;
 		if (i == s->index->n || s->index->entries[i].high != next)
 			return true;
-		s->env->poll(s->env->arg);
+		s->env->poll();
 		r64_bucket_open(s, s->index->entries[i].pos, &b);
 		if (r64_bucket_key(&b, 0) != 0)
 			return true;

@@ -68,17 +68,16 @@ typedef enum r64_error
  */
 typedef struct r64_env
 {
-	void	   *arg;			/* handed to every hook */
 	/* never NULL; any size up to max_size plus the engine's own slack */
-	void	   *(*alloc) (void *arg, size_t size);
-	void	   *(*resize) (void *arg, void *p, size_t size);
-	void		(*release) (void *arg, void *p);
+	void	   *(*alloc) (size_t size);
+	void	   *(*resize) (void *p, size_t size);
+	void		(*release) (void *p);
 	/* whether an accumulator should not take much more than its set does */
-	bool		(*scarce) (void *arg);
+	bool		(*scarce) (void);
 	/* called often enough in long loops; may leave by longjmp */
-	void		(*poll) (void *arg);
+	void		(*poll) (void);
 	/* must not return; reason is a constant lower-case phrase */
-	void		(*fail) (void *arg, r64_error error, const char *reason) R64_NORETURN;
+	void		(*fail) (r64_error error, const char *reason) R64_NORETURN;
 	size_t		headroom;		/* bytes left free before every result */
 	size_t		max_size;		/* largest result in bytes, headroom apart */
 } r64_env;
@@ -190,7 +189,6 @@ extern bool r64_next_container_run(r64_set *s, int64_t v,
 extern bool r64_contains_range(r64_set *s, int64_t lo, int64_t hi);
 
 /* relations.c: two sets compared, without making a third. */
-extern bool r64_equal(const r64_set *a, const r64_set *b);
 extern int	r64_compare(const r64_set *a, const r64_set *b);
 extern bool r64_is_subset(const r64_set *a, const r64_set *b);
 extern bool r64_overlaps(const r64_set *a, const r64_set *b);
@@ -253,13 +251,6 @@ extern void r64_accumulate(r64_accumulator *acc, int64_t v);
 extern void r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi);
 extern void r64_accumulator_combine(r64_accumulator *acc, r64_op op,
 									const r64_set *s);
-
-/* Adds the elements of a set. */
-static inline void
-r64_accumulate_set(r64_accumulator *acc, const r64_set *s)
-{
-	r64_accumulator_combine(acc, R64_OR, s);
-}
 
 extern bool r64_accumulator_contains(r64_accumulator *acc, int64_t v);
 extern bool r64_accumulator_is_empty(const r64_accumulator *acc);

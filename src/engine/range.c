@@ -165,7 +165,7 @@ combine_as_set(r64_op op, const r64_set *a, int64_t lo, int64_t hi)
 	made = r64_from_ranges(&env, &range, 1);
 	b = r64_open_buf(&env, made);
 	result = r64_combine(op, a, &b);
-	env.release(env.arg, made.base);
+	env.release(made.base);
 	return result;
 }
 
@@ -267,7 +267,7 @@ r64_shift(r64_set *s, int64_t delta)
 
 	if (r64_min(s, &lo) && r64_max(s, &hi) &&
 		(delta >= 0 ? hi > INT64_MAX - delta : lo < INT64_MIN - delta))
-		s->env->fail(s->env->arg, R64_OUT_OF_RANGE, "shifted element out of range");
+		s->env->fail(R64_OUT_OF_RANGE, "shifted element out of range");
 
 	r64_index_set(s);
 	r64_builder_init(&out, s->env, s->size);

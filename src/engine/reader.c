@@ -35,7 +35,7 @@ void
 r64_close(r64_set *s)
 {
 	if (s->index != NULL)
-		s->env->release(s->env->arg, s->index);
+		s->env->release(s->index);
 	s->index = NULL;
 }
 

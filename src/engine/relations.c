@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relations.c
- *	  Two sets compared: equality, order, overlap, containment, and how many
+ *	  Two sets compared: order, overlap, containment, and how many
  *	  elements they share.
  *
  * src/engine/relations.c
@@ -10,13 +10,6 @@
  */
 #include "container.h"
 #include "writer.h"
-
-/* Whether two sets have the same elements, which is the same bytes. */
-bool
-r64_equal(const r64_set *a, const r64_set *b)
-{
-	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
 
 /*
  * Defines a total order on canonical bytes: memcmp, then length.  Returns -1,

@@ -51,7 +51,7 @@ draw_positions(const r64_env *env, int64_t *out, size_t n, uint64_t limit,
 		drawn = r64_open_buf(env, buf);
 		have = r64_read(&drawn, 0, INT64_MAX, false, out, n);
 		r64_close(&drawn);
-		env->release(env->arg, buf.base);
+		env->release(buf.base);
 	}
 }
 
@@ -87,8 +87,7 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 				if (i - first >= MANY_POSITIONS)
 				{
 					if (listed == NULL)
-						listed = env->alloc(env->arg,
-											(R64_LOW_MAX + 1) * sizeof(int64_t));
+						listed = env->alloc((R64_LOW_MAX + 1) * sizeof(int64_t));
 					if (r64_container_read(&c, base, 0, R64_LOW_MAX, false,
 										   listed, c.card) != c.card)
 						r64_corrupt(env, "container with wrong cardinality");
@@ -105,7 +104,7 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 		}
 	}
 	if (listed != NULL)
-		env->release(env->arg, listed);
+		env->release(listed);
 }
 
 /*
@@ -131,15 +130,15 @@ r64_sample(const r64_set *s, uint64_t n, uint64_t seed)
 	leave_out = n > total / 2;
 	if (leave_out)
 		n = total - n;
-	drawn = env->alloc(env->arg, (n > 0 ? n : 1) * sizeof(int64_t));
+	drawn = env->alloc((n > 0 ? n : 1) * sizeof(int64_t));
 	draw_positions(env, drawn, n, total, seed);
 	read_positions(s, drawn, n);
 	buf = r64_from_values(env, drawn, n);
-	env->release(env->arg, drawn);
+	env->release(drawn);
 	if (!leave_out)
 		return buf;
 	rest = r64_open_buf(env, buf);
 	result = r64_combine(R64_ANDNOT, s, &rest);
-	env->release(env->arg, buf.base);
+	env->release(buf.base);
 	return result;
 }

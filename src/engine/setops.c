@@ -291,8 +291,8 @@ combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
 }
 
 /*
- * Appends a container that r64_apply can add b to, if that is a bitset or is to
- * be one; otherwise returns false.  Fails if b is damaged.
+ * Appends a container to which b can be added in place, if that is a bitset or
+ * is to be one; otherwise returns false.  Fails if b is damaged.
  */
 static bool
 spread_container(const r64_operation *op, r64_writer *w,
@@ -526,7 +526,7 @@ merge_buckets(const r64_operation *op, r64_writer *w,
 	r64_container x;
 	r64_container y;
 
-	env->poll(env->arg);
+	env->poll();
 	if (op->keep_a && op->keep_b && is_sparse(a) && is_sparse(b) &&
 		merge_sparse(w, a, b))
 		return;
@@ -662,8 +662,8 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 }
 
 /*
- * Returns a with the elements of b that r64_apply cannot add to it in place, and
- * says whether others are left, which it can add then.  Runs that take more than a
+ * Returns a with the elements of b that cannot be added to it in place, and says
+ * whether others are left, which can be then.  Runs that take more than a
  * quarter of a bitset's bytes become one: then the result may not be canonical.
  */
 r64_buf

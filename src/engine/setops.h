@@ -63,8 +63,13 @@ extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
 							  const uint8_t *list, size_t size);
 
-extern bool r64_can_apply(r64_op op, const r64_set *a, const r64_set *b);
-extern void r64_apply(r64_op op, const r64_set *a, const r64_set *b);
+extern void r64_apply_container(const r64_operation *op, const r64_env *env,
+								bitset_container_t *bitset,
+								const r64_container *c);
+extern uint32_t r64_count_bits(const bitset_container_t *bitset);
+
+/* inplace.c */
+extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b);
 
 /* The bytes that a set takes in a list. */
 static inline size_t

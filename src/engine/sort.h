@@ -59,7 +59,7 @@ r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
 		return;
 	}
 	differ >>= low;
-	to = spare = env->alloc(env->arg, n * words * sizeof(uint64_t));
+	to = spare = env->alloc(n * words * sizeof(uint64_t));
 	for (int shift = 0; shift < 64 - low && differ >> shift != 0;
 		 shift += R64_DIGIT_BITS)
 	{
@@ -69,7 +69,7 @@ r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
 
 		/* begin the digit at a bit that differs */
 		shift += __builtin_ctzll(differ >> shift);
-		env->poll(env->arg);
+		env->poll();
 		for (size_t i = 0; i < n; i++)
 			count[from[i * words] >> low >> shift & mask]++;
 		for (uint64_t k = 0; k <= mask; k++)
@@ -83,7 +83,7 @@ r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
 		{
 			/* a poll that fails must not lose items: they may be used again */
 			if (to == spare)
-				env->poll(env->arg);
+				env->poll();
 			end = n - i < R64_POLLED ? n : i + R64_POLLED;
 			for (size_t j = i; j < end; j++)
 			{
@@ -98,7 +98,7 @@ r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
 	}
 	if (from != items)
 		memcpy(items, from, n * words * sizeof(uint64_t));
-	env->release(env->arg, spare);
+	env->release(spare);
 }
 
 /* Sorts items by their prefix. */

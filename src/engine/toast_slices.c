@@ -103,7 +103,7 @@ next_cookie(sliced_walk *w)
 	if (w->left == 0)
 		return false;
 	w->left--;
-	w->source->env->poll(w->source->env->arg);
+	w->source->env->poll();
 	if (w->begun)
 	{
 		r64_container last;
@@ -394,7 +394,7 @@ r64_source_restrict(const r64_source *source, const r64_set *few,
 		if (spent + here > whole / WASTE &&
 			spent + wanted * each + ahead > whole)
 		{
-			env->release(env->arg, r64_writer_finish(&out).base);
+			env->release(r64_writer_finish(&out).base);
 			return false;
 		}
 		fetch_header(&w);

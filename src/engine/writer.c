@@ -25,7 +25,7 @@
 static void
 too_large(const r64_env *env)
 {
-	env->fail(env->arg, R64_TOO_LARGE, "result too large");
+	env->fail(R64_TOO_LARGE, "result too large");
 }
 
 /* Makes room for so many more bytes at the end. */
@@ -43,7 +43,7 @@ r64_writer_grow(r64_writer *w, size_t more)
 		cap = need;
 	if (cap > limit)
 		cap = limit;
-	w->base = env->resize(env->arg, w->base, env->headroom + cap);
+	w->base = env->resize(w->base, env->headroom + cap);
 	w->cap = cap;
 }
 
@@ -61,13 +61,13 @@ r64_writer_stage(r64_writer *w, uint32_t room)
 		room = 2 * w->room;
 	if (room < FIRST_ROOM)
 		room = FIRST_ROOM;
-	staged = env->alloc(env->arg, room * (sizeof(r64_staged) + 1));
+	staged = env->alloc(room * (sizeof(r64_staged) + 1));
 	is_run = (uint8_t *) (staged + room);
 	if (w->staged != NULL)
 	{
 		memcpy(staged, w->staged, w->n * sizeof(r64_staged));
 		memcpy(is_run, w->is_run, w->n);
-		env->release(env->arg, w->staged);
+		env->release(w->staged);
 	}
 	w->staged = staged;
 	w->is_run = is_run;
@@ -85,7 +85,7 @@ r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 		w->cap = (w->cap | (ROOM_STEP - 1)) + 1;
 	if (w->cap > env->max_size + HEADER_SLACK)
 		w->cap = env->max_size + HEADER_SLACK;
-	w->base = env->alloc(env->arg, env->headroom + w->cap);
+	w->base = env->alloc(env->headroom + w->cap);
 	w->len = R64_HEADER_SIZE;
 }
 
@@ -100,10 +100,10 @@ r64_writer_finish(r64_writer *w)
 		too_large(env);
 	/* results can be kept for long, and there can be many */
 	if (w->cap > MAX_WASTE && w->len < w->cap / 4)
-		buf.base = env->resize(env->arg, w->base, env->headroom + w->len);
+		buf.base = env->resize(w->base, env->headroom + w->len);
 	r64_store64(buf.base + env->headroom, w->nbuckets);
 	if (w->staged != NULL)
-		env->release(env->arg, w->staged);
+		env->release(w->staged);
 	return buf;
 }
 

@@ -3,9 +3,8 @@
  * engine_env.c
  *	  The engine's link to the server: memory, failures, interrupts.
  *
- * Everything the engine allocates is palloc'd in CurrentMemoryContext, or in
- * the context that arg names, so what a failing call leaves behind is freed
- * with the context.  Its buffers may exceed MaxAllocSize by its slack, hence
+ * Everything the engine allocates is palloc'd in CurrentMemoryContext, so what
+ * a failing call leaves behind is freed with the context.  Its buffers may exceed MaxAllocSize by its slack, hence
  * the huge variants.  Its results never do, because of max_size.
  *
  * src/type/engine_env.c
@@ -20,27 +19,12 @@
 
 #include "roaring64.h"
 
-static void env_fail(void *arg, r64_error error,
-					 const char *reason) R64_NORETURN;
+static void env_fail(r64_error error, const char *reason) R64_NORETURN;
 
 static void *
-env_alloc(void *arg, size_t size)
+env_alloc(size_t size)
 {
-	MemoryContext context = arg != NULL ? arg : CurrentMemoryContext;
-
-	return MemoryContextAllocHuge(context, size);
-}
-
-static void *
-env_resize(void *arg, void *p, size_t size)
-{
-	return repalloc_huge(p, size);
-}
-
-static void
-env_release(void *arg, void *p)
-{
-	pfree(p);
+	return MemoryContextAllocHuge(CurrentMemoryContext, size);
 }
 
 /*
@@ -48,15 +32,13 @@ env_release(void *arg, void *p)
  * each has to stay below what the planner is told of a state (SSPACE).
  */
 static bool
-env_scarce(void *arg)
+env_scarce(void)
 {
-	MemoryContext context = arg != NULL ? arg : CurrentMemoryContext;
-
-	return context->mem_allocated > (Size) work_mem * 1024 / 2;
+	return CurrentMemoryContext->mem_allocated > (Size) work_mem * 1024 / 2;
 }
 
 static void
-env_poll(void *arg)
+env_poll(void)
 {
 	CHECK_FOR_INTERRUPTS();
 }
@@ -80,7 +62,7 @@ roaring64_too_large(const char *what, const char *hint)
  * bytes from elsewhere.
  */
 static void
-env_fail(void *arg, r64_error error, const char *reason)
+env_fail(r64_error error, const char *reason)
 {
 	switch (error)
 	{
@@ -105,8 +87,8 @@ env_fail(void *arg, r64_error error, const char *reason)
 
 #define ENV_HOOKS \
 	.alloc = env_alloc, \
-	.resize = env_resize, \
-	.release = env_release, \
+	.resize = repalloc_huge, \
+	.release = pfree, \
 	.scarce = env_scarce, \
 	.poll = env_poll, \
 	.fail = env_fail

@@ -125,7 +125,7 @@ expanded_get_flat_size(ExpandedObjectHeader *eohptr)
 
 	/* a state that is only counted may be larger than a value */
 	if (s.size > roaring64_env.max_size)
-		roaring64_env.fail(NULL, R64_TOO_LARGE, "result too large");
+		roaring64_env.fail(R64_TOO_LARGE, "result too large");
 	return VARHDRSZ + s.size;
 }
 

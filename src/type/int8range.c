@@ -122,7 +122,7 @@ roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
 
 	/* elements ascend, unless the set is damaged */
 	if (lo > hi)
-		roaring64_env.fail(roaring64_env.arg, R64_CORRUPT,
+		roaring64_env.fail(R64_CORRUPT,
 						   "elements not ascending");
 	if (!upper.infinite)
 		upper.val = Int64GetDatum(hi + 1);

@@ -39,7 +39,7 @@ replace(r64_buf buf, model wanted)
 	r64_close(&set);
 	set = r64_open(&unit_env, unit_place(got, buf.size,
 										 (unsigned) unit_below(8)), buf.size);
-	unit_env.release(unit_env.arg, buf.base);
+	unit_env.release(buf.base);
 	want = wanted;
 }
 
@@ -145,7 +145,7 @@ edit_split(void)
 		part = r64_open_buf(&unit_env,
 							r64_combine_range(R64_AND, &set, v, hi));
 		CHECK_U64(r64_cardinality(&part), model_count_range(&want, v, hi));
-		r64_accumulate_set(&acc, &part);
+		r64_accumulator_combine(&acc, R64_OR, &part);
 		r64_close(&part);
 		if (hi == INT64_MAX)
 			break;

@@ -104,32 +104,29 @@ blocks_drop(void)
 }
 
 static void *
-env_alloc(void *arg, size_t size)
+env_alloc(size_t size)
 {
-	(void) arg;
 	if (size > unit_largest)
 		unit_largest = size;
 	return block_make(size);
 }
 
 static void
-env_release(void *arg, void *p)
+env_release(void *p)
 {
 	size_t		i = block_find(p);
 
-	(void) arg;
 	free(p);
 	blocks[i] = blocks[--nblocks];
 }
 
 /* Under AddressSanitizer realloc always moves, which is what we want. */
 static void *
-env_resize(void *arg, void *p, size_t size)
+env_resize(void *p, size_t size)
 {
 	size_t		i = block_find(p);
 	void	   *moved;
 
-	(void) arg;
 	if (size > unit_largest)
 		unit_largest = size;
 	moved = realloc(p, size);
@@ -140,29 +137,25 @@ env_resize(void *arg, void *p, size_t size)
 }
 
 static bool
-env_scarce(void *arg)
+env_scarce(void)
 {
-	(void) arg;
 	return unit_scarce;
 }
 
 static void
-env_poll(void *arg)
+env_poll(void)
 {
-	(void) arg;
 	unit_polls++;
 	if (unit_poll_limit != 0 && unit_polls >= unit_poll_limit &&
 		escape != NULL)
 		longjmp(*escape, UNIT_INTERRUPTED);
 }
 
-static void env_fail(void *arg, r64_error error,
-					 const char *reason) R64_NORETURN;
+static void env_fail(r64_error error, const char *reason) R64_NORETURN;
 
 static void
-env_fail(void *arg, r64_error error, const char *reason)
+env_fail(r64_error error, const char *reason)
 {
-	(void) arg;
 	unit_error = error;
 	unit_reason = reason;
 	CHECK(error == R64_CORRUPT || error == R64_TOO_LARGE ||
