@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * can_commit.c
- *	  Whether a procedure can commit, which it cannot find out in SQL.
+ *	  Refusing a procedure that cannot commit, which it cannot find out in SQL.
  *
  * src/can_commit.c
  *
@@ -24,10 +24,10 @@ roaring64_can_commit(PG_FUNCTION_ARGS)
 {
 	if (!SPI_inside_nonatomic_context())
 		ereport(ERROR,
-				errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
-				errmsg("%s cannot be called in a transaction block or by a function",
-					   text_to_cstring(PG_GETARG_TEXT_PP(0))),
-				errdetail("It commits after each part of its work."),
-				errhint("Call it by itself, from a session in autocommit mode."));
+				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				 errmsg("%s cannot be called in a transaction block or by a function",
+						text_to_cstring(PG_GETARG_TEXT_PP(0))),
+				 errdetail("It commits after each part of its work."),
+				 errhint("Call it by itself, from a session in autocommit mode.")));
 	PG_RETURN_VOID();
 }

@@ -139,12 +139,4 @@ extern PGDLLEXPORT void _PG_init(void);
 /* A btree scan by an array for a later column returns rows in order from 17 on. */
 #define ROARING64_ARRAY_KEEPS_ORDER (PG_VERSION_NUM >= 170000)
 
-/* Random numbers of the backend, from 0 to less than 1. */
-#if PG_VERSION_NUM >= 150000
-#include "common/pg_prng.h"
-#define roaring64_random() pg_prng_double(&pg_global_prng_state)
-#else
-#define roaring64_random() (random() / (MAX_RANDOM_VALUE + 1.0))
-#endif
-
 #endif							/* ROARING64_COMPAT_H */
