@@ -209,7 +209,11 @@ while ($turn++ < $turns || !$count{kill} || value('SELECT count(*) FROM answers'
 	{
 		my $log = -s $node->logfile;
 		my $pid = value(q{SELECT pid FROM pg_stat_activity WHERE query ~ 'rollup_fold|change' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1});
-		if ($pid ne '' && kill 'KILL', $pid)
+		my $killed = $pid ne '' && kill 'KILL', $pid;
+		# it may have ended meanwhile: the server says so once it has waited for it
+		usleep 100_000 while $killed && kill 0, $pid;
+		sleep 1 if $killed;
+		if ($killed && slurp_file($node->logfile, $log) =~ /\(PID $pid\) was terminated by signal 9/)
 		{
 			$node->wait_for_log(qr/database system is ready to accept connections/, $log);
 			$count{kill}++;
