@@ -60,24 +60,20 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text) IS 'row of a rollup''s state';
 
--- One step, in a transaction of its own.  Returns the new state, or "busy" if
--- it could not get a lock.  What belongs to the rollup is where the place is: the
--- source may have moved since.
-CREATE FUNCTION _roaring64_rollup_step(source regclass, place regclass, target name, given jsonb, sets json, path text,
-									   batch_rows bigint)
-RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+-- One step, in a transaction of its own.  Returns whether it was the last one.  What
+-- belongs to the rollup is where the place is: the source may have moved since.
+CREATE FUNCTION _roaring64_rollup_step(source regclass, place regclass, target name, given jsonb, sets json, path text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
 DECLARE
 	role text := current_setting('role');
 	m jsonb;
-	names jsonb;
-	result text;
+	is_last boolean := true;
 BEGIN
 	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
-		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path,
-													batch_rows);
-		RETURN 'copying';
+		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
+		RETURN false;
 	END IF;
 	m := @extschema@._roaring64_rollup_state(place, target);
 	IF source <> (m->'members'->>0)::oid THEN
@@ -95,70 +91,33 @@ BEGIN
 			DETAIL = format('They were %s.', m->'given'),
 			HINT = format('Omit them to go on, or call roaring64_rollup_drop(%L) to start over.', m->'names'->>'target');
 	END IF;
-	names := m->'names';
-	CASE m->>'state'
-		WHEN 'copying' THEN
-			PERFORM @extschema@._roaring64_rollup_copy(source, m);
-			result := 'copying';
-		WHEN 'merging' THEN
-			IF (m->>'keys_done')::bigint < (m->>'keys')::bigint THEN
-				result := @extschema@._roaring64_rollup_merge(m);
-			ELSE
-				result := @extschema@._roaring64_rollup_complete(source, m);
-			END IF;
-		WHEN 'following' THEN
-			result := @extschema@._roaring64_rollup_renew(source, m);
-	END CASE;
-	m := @extschema@._roaring64_rollup_state(place, target);
-	IF m->>'state' <> 'following' AND clock_timestamp() - (m->>'told')::timestamptz > interval '5 seconds' THEN
-		RAISE NOTICE '%', CASE m->>'state'
-			WHEN 'copying' THEN format('copied %s of about %s rows, %s a second, about %s left', m->>'rows_done',
-									   m->>'rows_estimated', m->>'rows_per_second',
-									   date_trunc('second', (m->>'time_left')::interval))
-			ELSE format('merged %s of %s keys, about %s left', m->>'keys_done', m->>'keys',
-						date_trunc('second', (m->>'time_left')::interval)) END;
-		EXECUTE format('UPDATE %s SET told = clock_timestamp()', names->>'state');
+	-- only partitions come later
+	IF m->>'state' = 'copying' OR (m->'names'->>'partitioned')::boolean THEN
+		IF @extschema@._roaring64_rollup_copy(source, @extschema@._roaring64_rollup_renew(source, m)) THEN
+			is_last := false;
+		ELSIF m->>'state' = 'copying' THEN
+			PERFORM @extschema@._roaring64_rollup_complete(source, place, m);
+		END IF;
 	END IF;
 	PERFORM set_config('role', role, true);
-	RETURN result;
+	RETURN is_last;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_step(regclass, regclass, name, jsonb, json, text, bigint) IS 'a step of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_step(regclass, regclass, name, jsonb, json, text) IS 'a step of a rollup';
 
 -- Steps, each in a transaction, until the sets follow.
-CREATE PROCEDURE _roaring64_rollup_run(source regclass, place regclass, target name, given jsonb, sets json, path text,
-									   batch_rows bigint)
+CREATE PROCEDURE _roaring64_rollup_run(source regclass, place regclass, target name, given jsonb, sets json, path text)
 LANGUAGE plpgsql
 AS $$
-DECLARE
-	patient pg_catalog.bool;
-	state pg_catalog.text;
-	tries pg_catalog.int4 := 0;
 BEGIN
 	LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		patient := pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.=) '0';
-		BEGIN
-			state := @extschema@._roaring64_rollup_step(source, place, target, given, sets, path, batch_rows);
-		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-			IF SQLSTATE OPERATOR(pg_catalog.=) '55P03' AND NOT patient THEN
-				RAISE;
-			END IF;
-			state := 'busy';
-		END;
-		EXIT WHEN state OPERATOR(pg_catalog.=) 'following';
-		IF state OPERATOR(pg_catalog.=) 'busy' THEN
-			tries := tries OPERATOR(pg_catalog.+) 1;
-			COMMIT;
-			PERFORM @extschema@._roaring64_rollup_wait(place, target, tries);
-		ELSE
-			tries := 0;
-		END IF;
+		EXIT WHEN @extschema@._roaring64_rollup_step(source, place, target, given, sets, path);
 	END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, regclass, name, jsonb, json, text, bigint) IS 'steps of a rollup';
+COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, regclass, name, jsonb, json, text) IS 'steps of a rollup';
 
 CREATE PROCEDURE roaring64_rollup_create(source regclass, target name,
 										 key_columns name[] DEFAULT NULL,
@@ -167,8 +126,7 @@ CREATE PROCEDURE roaring64_rollup_create(source regclass, target name,
 										 period_column name DEFAULT NULL,
 										 period text DEFAULT NULL,
 										 deferred boolean DEFAULT NULL,
-										 deletes text DEFAULT NULL,
-										 batch_rows bigint DEFAULT NULL)
+										 deletes text DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -178,13 +136,10 @@ DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
 BEGIN
 	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_create');
-	IF NOT @extschema@._roaring64_rollup_exists(source, target) THEN
-		PERFORM @extschema@._roaring64_rollup_tell(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
-	END IF;
-	CALL @extschema@._roaring64_rollup_run(source, source, target, given, sets, path, batch_rows);
+	CALL @extschema@._roaring64_rollup_run(source, source, target, given, sets, path);
 END
 $$;
-COMMENT ON PROCEDURE roaring64_rollup_create(regclass, name, name[], name, json, name, text, boolean, text, bigint) IS
+COMMENT ON PROCEDURE roaring64_rollup_create(regclass, name, name[], name, json, name, text, boolean, text) IS
 'makes a table of sets that follows a table of rows, or goes on with it';
 
 -- Its search_path is the caller's, which only a function without one of its own knows.
@@ -196,17 +151,17 @@ CREATE FUNCTION roaring64_rollup_check(source regclass, target name,
 									   period text DEFAULT NULL,
 									   deferred boolean DEFAULT NULL,
 									   deletes text DEFAULT NULL,
-									   OUT refused boolean, OUT reason text, OUT remedy text)
+									   OUT reason text, OUT remedy text)
 RETURNS SETOF record LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 BEGIN ATOMIC
-	SELECT c.refused, c.reason, c.remedy
+	SELECT c.reason, c.remedy
 	FROM @extschema@._roaring64_rollup_check(source, target, @extschema@._roaring64_rollup_options(
 			jsonb_strip_nulls(jsonb_build_object(
 				'key_columns', key_columns, 'id_column', id_column, 'sets', sets::jsonb, 'period_column', period_column,
 				'period', period, 'deferred', deferred, 'deletes', deletes))), sets, current_setting('search_path')) AS c;
 END;
 COMMENT ON FUNCTION roaring64_rollup_check(regclass, name, name[], name, json, name, text, boolean, text) IS
-'what would prevent a rollup, and what its owner should know';
+'what would prevent a rollup, and what to do about it';
 
 CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
 LANGUAGE plpgsql
@@ -221,12 +176,12 @@ DECLARE
 BEGIN
 	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
 	-- partitions may have come
-	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL, NULL);
+	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL);
 	bytes := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
 	WHILE done OPERATOR(pg_catalog.<) bytes LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-		PERFORM @extschema@._roaring64_rollup_fold(rollup, done, step);
+		PERFORM @extschema@._roaring64_rollup_fold(rollup, target, done, step);
 		done := done OPERATOR(pg_catalog.+) step;
 	END LOOP;
 END
@@ -234,48 +189,22 @@ $$;
 COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
 'merges what is pending of a deferred rollup into its sets';
 
--- Reports what prevents a rollup as one error, or else the notes as a notice.
-CREATE FUNCTION _roaring64_rollup_tell(source regclass, target name, options jsonb, sets json, path text)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	refused text;
-	noted text;
-BEGIN
-	SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE c.refused),
-		string_agg(format('- %s. %s', c.reason, c.remedy), E'\n') FILTER (WHERE NOT c.refused)
-	INTO refused, noted
-	FROM @extschema@._roaring64_rollup_check(source, target, options, sets, path) AS c;
-	IF refused IS NOT NULL THEN
-		RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
-	ELSIF noted IS NOT NULL THEN
-		RAISE NOTICE USING MESSAGE = format('notes on the rollup of %s', source), DETAIL = noted;
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_tell(regclass, name, jsonb, json, text) IS
-'reports what prevents a rollup, or what its owner should know';
-
 CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT state text, OUT deferred boolean,
-									   OUT deletes text, OUT rows_done bigint, OUT rows_estimated bigint, OUT keys_done bigint,
-									   OUT keys bigint, OUT rows_per_second bigint, OUT time_left interval,
-									   OUT pending_bytes bigint)
+									   OUT deletes text, OUT pending_bytes bigint)
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	m jsonb := @extschema@._roaring64_rollup_state(rollup);
 BEGIN
-	SELECT (m->'members'->>0)::oid, s.state, s.deferred, s.deletes, s.rows_done, s.rows_estimated, s.keys_done, s.keys,
-		s.rows_per_second, s.time_left, CASE WHEN s.deferred THEN pg_relation_size(to_regclass(m->'names'->>'pending')) END
-	INTO source, state, deferred, deletes, rows_done, rows_estimated, keys_done, keys, rows_per_second, time_left,
-		pending_bytes
-	FROM jsonb_to_record(m) AS s (state text, deferred boolean, deletes text, rows_done bigint, rows_estimated bigint,
-								  keys_done bigint, keys bigint, rows_per_second bigint, time_left interval);
+	source := (m->'members'->>0)::oid;
+	state := m->>'state';
+	deferred := m->'deferred';
+	deletes := m->>'deletes';
+	pending_bytes := pg_relation_size(to_regclass(m->'names'->>'pending'));
 END
 $$;
-COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state and progress of a rollup, and what is pending';
+COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state of a rollup, and what is pending';
 
 CREATE FUNCTION roaring64_rollup_verify(rollup regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
 										OUT surplus roaring64)
@@ -330,63 +259,43 @@ AS $$
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_parts(regclass, text) IS 'what belongs to a rollup';
 
--- Ends a rollup: drops the triggers and what is beside the target, and the target if so
--- asked.  Waits for locks no longer than the first step does, gives them back, and tries again.
+-- Ends a rollup: drops the triggers and what is beside the target, and the target if so asked.
 CREATE FUNCTION _roaring64_rollup_end(place regclass, target text, target_table regclass, is_dropped boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	patient boolean := current_setting('lock_timeout') = '0';
-	tries integer := 0;
-	members regclass[];
+	members regclass[] := @extschema@._roaring64_rollup_members(place, target);
+	member regclass;
 	other name;
 BEGIN
-	LOOP
-		members := @extschema@._roaring64_rollup_members(place, target);
-		SELECT relname INTO other FROM pg_class
-		WHERE (oid = ANY (members || target_table)
-			   OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
-			AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1;
-		IF FOUND THEN
-			RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
-		ELSIF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
-			RAISE undefined_object USING
-				MESSAGE = format('there is no rollup %I', target),
-				DETAIL = 'It was detached or dropped meanwhile.';
-		END IF;
-		BEGIN
-			-- what is dropped, too, because somebody may be reading it; the lock of a view
-			-- needs its owner's rights, so it waits until it is dropped
-			PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-				SELECT relnamespace::regnamespace || '.' || quote_ident(relname) FROM pg_class
-				WHERE relkind <> 'v' AND (oid = ANY (members) OR is_dropped AND oid = target_table
-					OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
-				ORDER BY oid <> ALL (members), relispartition, oid), 'ACCESS EXCLUSIVE');
-			IF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
-				RAISE undefined_table;
-			END IF;
-			IF NOT is_dropped THEN
-				-- what came since the last fold
-				PERFORM @extschema@._roaring64_rollup_fold(target_table, 0, 1::bigint << 50)
-				WHERE (@extschema@.roaring64_rollup_stats(target_table)).deferred;
-			END IF;
-			EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
-					 FROM pg_trigger
-					 WHERE tgparentid = 0 AND tgfoid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p));
-			EXECUTE (SELECT string_agg(format('DROP %s;', what), '') FROM @extschema@._roaring64_rollup_parts(place, target));
-			IF is_dropped AND target_table IS NOT NULL THEN
-				EXECUTE 'DROP TABLE ' || target_table;
-			END IF;
-			RETURN;
-		EXCEPTION WHEN lock_not_available OR deadlock_detected OR undefined_table THEN
-			IF SQLSTATE = '55P03' AND NOT patient OR SQLSTATE = '42P01' AND tries > 2 THEN
-				RAISE;
-			END IF;
-		END;
-		tries := tries + 1;
-		PERFORM @extschema@._roaring64_rollup_wait(place, target, tries);
+	SELECT relname INTO other FROM pg_class
+	WHERE (oid = ANY (members || target_table)
+		   OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
+		AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1;
+	IF FOUND THEN
+		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
+	END IF;
+	FOREACH member IN ARRAY members LOOP
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', member);
 	END LOOP;
+	IF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
+		RAISE undefined_object USING
+			MESSAGE = format('there is no rollup %I', target),
+			DETAIL = 'It was detached or dropped meanwhile.';
+	END IF;
+	IF NOT is_dropped THEN
+		-- what came since the last fold
+		PERFORM @extschema@._roaring64_rollup_fold(place, target, 0, 1::bigint << 50)
+		WHERE (@extschema@.roaring64_rollup_stats(target_table)).deferred;
+	END IF;
+	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
+			 FROM pg_trigger
+			 WHERE tgparentid = 0 AND tgfoid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p));
+	EXECUTE (SELECT string_agg(format('DROP %s;', what), '') FROM @extschema@._roaring64_rollup_parts(place, target));
+	IF is_dropped AND target_table IS NOT NULL THEN
+		EXECUTE 'DROP TABLE ' || target_table;
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text, regclass, boolean) IS 'removes what a rollup has created';

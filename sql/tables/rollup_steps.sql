@@ -1,85 +1,23 @@
 --
 -- The steps of a rollup.
 --
--- From the beginning, the triggers carry what a statement changes, in the writer's own
--- transaction; rollup_triggers.sql tells why that is right.
+-- First its tables and triggers are created, while nobody writes to the source.  From then
+-- on, the triggers append what a statement writes to what is pending, and no writer waits.
 --
--- The rows of the beginning are copied into the parts, a range of blocks at a
--- time.  What is copied may be older than the target.  So when a part is merged
--- into the target, it must not bring back ids that were removed in the
--- meantime: the triggers note these in the parts too.  And a row that an UPDATE
--- moves from a block not yet copied to one that was is not copied at all.  So
--- until all is copied, the triggers add every id of a row that is written, not
--- only changed ones.
+-- Then the rows of each table are copied by one statement, of which all rows are seen by
+-- one snapshot.  What it does not see was written later, and is pending.  Deferred, that is
+-- all.  A partition is known by the trigger that PostgreSQL gave it.  One that has come
+-- since, or has come back, has another, and a fold copies it in the same way.
 --
--- Then, key by key: the row of the target is locked.  After that, all notes
--- about the key are committed, or are written later and see what was done here.
--- Then, with a new snapshot, target := target | (parts - notes).
---
--- At the end, the triggers get functions without notes, which carry only what
--- a statement changes.  From then on, others can write to the sets directly.
---
--- A partition is known by the trigger that PostgreSQL gave it.  One that has come since,
--- or has come back, has another, and is copied in the same way: ids are only added.
+-- At commit, what is pending is brought to the sets until little is left.  Then, while
+-- nobody writes, the rest is, and the triggers get the functions that change the sets.
+-- To follow what goes, every id of a row that was written, the old one and the new one, is
+-- pending until then, and the sets get what the source has of it: at the end, that is right
+-- for the ids that are pending because it was looked up, and for all others because
+-- nothing has changed since they were copied.
 --
 -- A crash or an error takes back a step; the next call goes on from the state.
 --
-
--- Locks tables, by name.  Waits for all of them no longer than lock_timeout or, without
--- one, half of deadlock_timeout and at most half a second: others wait behind us,
--- and who has written to a partition and needs its parent waits for us while we
--- wait for the partition, so we give up before either looks for a deadlock.
-CREATE FUNCTION _roaring64_rollup_lock(tables text[], mode text)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	given text := current_setting('lock_timeout');
-	bound numeric := (SELECT coalesce(nullif(max(setting) FILTER (WHERE name = 'lock_timeout'), '0')::numeric,
-									  least(500, max(setting) FILTER (WHERE name = 'deadlock_timeout')::numeric / 2))
-					  FROM pg_settings WHERE name IN ('lock_timeout', 'deadlock_timeout'));
-	start timestamptz := clock_timestamp();
-	name text;
-BEGIN
-	FOREACH name IN ARRAY tables LOOP
-		PERFORM set_config('lock_timeout', greatest(1, ceil(bound - 1000 * extract(
-			epoch FROM clock_timestamp() - start)::numeric))::text, true);
-		EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', name, mode);
-	END LOOP;
-	PERFORM set_config('lock_timeout', given, true);
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_lock(text[], text) IS 'locks tables of a rollup within a bounded time';
-
--- Waits before a lock is tried again, longer each time; says at times who has it.
-CREATE FUNCTION _roaring64_rollup_wait(place regclass, target text, tries integer)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF tries = 3 OR tries % 6 = 0 THEN
-		RAISE NOTICE 'the rollup % waits for a lock', quote_ident(target) USING
-			DETAIL = coalesce((
-				SELECT string_agg(coalesce(
-						   format('process %s (%s), %s, in a transaction for %s', a.pid, a.usename, a.state,
-								  date_trunc('second', clock_timestamp() - a.xact_start)),
-						   format('the prepared transaction %L, for %s', x.gid,
-								  date_trunc('second', clock_timestamp() - x.prepared))),
-					   '; ' ORDER BY coalesce(a.xact_start, x.prepared))
-				FROM (SELECT DISTINCT pid, virtualtransaction FROM pg_locks
-					  WHERE granted AND pid IS DISTINCT FROM pg_backend_pid()
-						  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-						  AND relation IN (SELECT place UNION SELECT relid FROM pg_partition_tree(place)
-							  UNION SELECT unnest(@extschema@._roaring64_rollup_members(place, target))
-							  UNION SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, '')))) AS l
-					LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-					LEFT JOIN pg_prepared_xacts AS x ON l.virtualtransaction = '-1/' || x.transaction),
-				'Nobody has it at the moment.');
-	END IF;
-	PERFORM pg_sleep(least(0.1 * 2 ^ least(tries - 1, 10), 5));
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_wait(regclass, text, integer) IS 'waits before a lock of a rollup is tried again';
 
 -- What a row of the source means, as a view of the source and as a function of
 -- a row: its key k1, k2 ..., of which a period is the last, its id, as it is and
@@ -121,7 +59,8 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[], name[]) IS
 'creates the view and the function of what a source''s rows mean';
 
--- The statements of a rollup, as templates.
+-- The statements of a rollup, as templates.  A publication of all tables wants to know what
+-- is deleted.
 CREATE FUNCTION _roaring64_rollup_statement(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
@@ -129,28 +68,18 @@ WHEN 'tables' THEN $$
 CREATE TABLE {target} ([{column}, ...]) AS SELECT [k{k}, ...] FROM {rows} WITH NO DATA;
 ALTER TABLE {target}
 	[ADD COLUMN {set} {ext}.roaring64 NOT NULL DEFAULT '{}', ALTER COLUMN {set} SET STORAGE EXTERNAL, ...];
-CREATE TABLE {parts} AS SELECT NULL::bigint AS n, [k{k}, ...] FROM {rows} WITH NO DATA;
-ALTER TABLE {parts}
-	[ADD COLUMN s{n} {ext}.roaring64, ALTER COLUMN s{n} SET STORAGE EXTERNAL, ADD COLUMN r{n} {ext}.roaring64, ...];
-CREATE INDEX ON {parts} ([k{k}, ...]);
-COMMENT ON TABLE {parts} IS {part};
-CREATE TABLE {tables} (trigger oid, name text, file bigint NOT NULL, blocks bigint NOT NULL,
-	blocks_done bigint NOT NULL, copied boolean NOT NULL, PRIMARY KEY (trigger, name));
-COMMENT ON TABLE {tables} IS {part};
-CREATE TABLE {state} (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, deletes text NOT NULL,
-	rows_done bigint NOT NULL, rows_estimated bigint NOT NULL, keys_done bigint NOT NULL, keys bigint NOT NULL,
-	rows_per_second bigint, time_left interval, started timestamptz NOT NULL, changed timestamptz NOT NULL,
-	told timestamptz NOT NULL, batch_rows bigint NOT NULL, batch_keys bigint NOT NULL, given jsonb NOT NULL,
-	names jsonb NOT NULL, statements jsonb NOT NULL);
-COMMENT ON TABLE {state} IS {part}$$
-
--- The index is in no order that GROUP BY can use, which would fetch each row by it.  A
--- publication of all tables wants to know what is deleted.
-WHEN 'deferred' THEN $$
 CREATE TABLE {pending} AS SELECT [k{k}, ...], [c{n}, ...], id FROM {rows} WITH NO DATA;
-CREATE INDEX ON {pending} ([k{k} NULLS FIRST, ...]);
 ALTER TABLE {pending} REPLICA IDENTITY FULL{not_null};
 COMMENT ON TABLE {pending} IS {part};
+CREATE TABLE {tables} (trigger oid, name text, PRIMARY KEY (trigger, name));
+COMMENT ON TABLE {tables} IS {part};
+CREATE TABLE {state} (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, deletes text NOT NULL,
+	given jsonb NOT NULL, names jsonb NOT NULL, statements jsonb NOT NULL);
+COMMENT ON TABLE {state} IS {part}$$
+
+-- The index is in no order that GROUP BY can use, which would fetch each row by it.
+WHEN 'deferred' THEN $$
+CREATE INDEX ON {pending} ([k{k} NULLS FIRST, ...]);
 CREATE VIEW {now} AS
 SELECT [{column}, ...], [coalesce({ext}.roaring64_or_agg({set}), '{}') AS {set}, ...]
 FROM (
@@ -161,45 +90,13 @@ GROUP BY [{column}, ...];
 COMMENT ON VIEW {now} IS {part}$$
 
 WHEN 'copy' THEN $$
-WITH copied AS (
-	INSERT INTO {parts} (n, [k{k}, ...], [s{n}, ...])
-	SELECT count(*), [f.k{k}{collate}, ...], [{ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), ...]
-	FROM (SELECT {source_columns} FROM ONLY {table}{range}) AS r, {facts}(ROW(r.*)::{row}) AS f
-	GROUP BY [f.k{k}{collate}, ...]
-	ORDER BY [f.k{k}{collate}, ...]
-	RETURNING n)
-SELECT coalesce(sum(n), 0)::bigint FROM copied$$
-WHEN 'number_keys' THEN $$
-CREATE TABLE {keys_table} AS SELECT row_number() OVER (ORDER BY [k{k}, ...]) AS n, [k{k}, ...]
-FROM (SELECT [k{k}, ...] FROM {parts} WHERE n IS NOT NULL GROUP BY [k{k}, ...]) AS k;
-COMMENT ON TABLE {keys_table} IS {part};
-ALTER TABLE {keys_table} ADD PRIMARY KEY (n);
-ANALYZE {keys_table}, {parts}$$
-
--- The keys of numbers $1 to $2, but only the first of those that come after the time $3
-WHEN 'insert_keys' THEN $$
-INSERT INTO {target} ([{column}, ...])
-SELECT [k{k}, ...] FROM (
-	SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2 AND (n = $1 OR clock_timestamp() < $3) ORDER BY n) AS b
-ON CONFLICT DO NOTHING$$
-WHEN 'lock_keys' THEN $$
-SELECT max(n) FROM (
-	SELECT n, $1 - 1 + row_number() OVER (ORDER BY n) AS next
-	FROM (
-		SELECT p.n FROM (
-			SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2 AND (n = $1 OR clock_timestamp() < $3) ORDER BY n) AS p
-		JOIN {target} AS t ON {merge_match} ORDER BY p.n FOR UPDATE OF t) AS l) AS o
-WHERE n = next$$
-WHEN 'merge' THEN $$
-UPDATE {target} AS t SET [{set} = {ext}.roaring64_or(t.{set}, p.s{n}), ...]
-FROM (
-	SELECT n, [k{k}, ...], [{ext}.roaring64_andnot(coalesce({ext}.roaring64_or_agg(s{n}), '{}'),
-		coalesce({ext}.roaring64_or_agg(r{n}), '{}')) AS s{n}, ...]
-	FROM (
-		SELECT b.n, [b.k{k}, ...], [q.s{n}, q.r{n}, ...]
-		FROM (SELECT * FROM {keys_table} WHERE n >= $1 AND n <= $2) AS b JOIN {parts} AS q ON {parts_match}) AS j
-	GROUP BY n, [k{k}, ...]) AS p
-WHERE {merge_match}$$
+INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+SELECT [f.k{k}{collate}, ...], [coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}'), ...]
+FROM (SELECT {source_columns} FROM ONLY {table}) AS r, {facts}(ROW(r.*)::{row}) AS f
+WHERE f.id IS NOT NULL AND ([f.c{n} OR ...])
+GROUP BY [f.k{k}{collate}, ...]
+ORDER BY [f.k{k}{collate}, ...]
+ON CONFLICT ([{column}, ...]) DO UPDATE SET [{set} = {ext}.roaring64_or(t.{set}, excluded.{set}), ...]$$
 
 -- What is read is what is deleted: one statement has one snapshot.  Two folds take keys in
 -- order, so there is no deadlock; the second one of the same blocks adds what is there already.
@@ -256,7 +153,7 @@ AS $$
 		'changed', (SELECT string_agg(format('change.a%s OPERATOR(%s.|) change.r%1$s', i, '@extschema@'),
 									  ' OPERATOR(@extschema@.|) ') FROM generate_subscripts(set_names, 1) AS i))
 	FROM (VALUES ('target', ''), ('state', '_rollup'), ('rows', '_rows'), ('row', '_row'), ('facts', '_facts'),
-			('tables', '_tables'), ('parts', '_parts'), ('keys_table', '_keys'), ('pending', '_pending'), ('now', '_now'),
+			('tables', '_tables'), ('pending', '_pending'), ('now', '_now'),
 			('insert', '_insert'), ('update', '_update'), ('delete', '_delete'), ('truncate', '_truncate')) AS o (name, suffix)
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_names(regclass, name, jsonb, text[]) IS 'names for the templates of a rollup';
@@ -290,8 +187,8 @@ AS $$
 		|| jsonb_object_agg(m.name, (
 			SELECT string_agg(format(equal, @extschema@._roaring64_rollup_fill(one, entry),
 									 @extschema@._roaring64_rollup_fill(other, entry)), ' AND ' ORDER BY i) FROM keys))
-	FROM (VALUES ('rows_match', 'f.k{k}', 'change.k{k}'), ('target_match', 't.{column}', 'change.k{k}'),
-			('merge_match', 't.{column}', 'p.k{k}'), ('parts_match', 'q.k{k}', 'b.k{k}')) AS m (name, one, other)
+	FROM (VALUES ('rows_match', 'f.k{k}', 'change.k{k}'), ('target_match', 't.{column}', 'change.k{k}'))
+		AS m (name, one, other)
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS
 'names for the templates of a rollup, and conditions of its keys';
@@ -307,7 +204,9 @@ DECLARE
 		FROM pg_attribute JOIN jsonb_array_elements(names->'keys') AS k ON quote_ident(attname) = k->>'column'
 		WHERE attrelid = source);
 BEGIN
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'), names);
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'),
+		names || jsonb_build_object('not_null', CASE WHEN nullable THEN ''
+			ELSE @extschema@._roaring64_rollup_fill(', [ALTER COLUMN k{k} SET NOT NULL, ...]', names) END));
 	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN nullable THEN
 		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
 		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
@@ -317,259 +216,186 @@ BEGIN
 				ELSE 'start of each %s, in UTC' END, options->>'period'));
 	END IF;
 	IF (options->>'deferred')::boolean THEN
-		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'),
-			names || jsonb_build_object('not_null', CASE WHEN nullable THEN ''
-				ELSE @extschema@._roaring64_rollup_fill(', [ALTER COLUMN k{k} SET NOT NULL, ...]', names) END));
+		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'), names);
 	END IF;
 	RETURN @extschema@._roaring64_rollup_matches(source, names);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_tables(regclass, jsonb, jsonb) IS 'creates the tables of a rollup';
 
--- The first step, as the source's owner, whoever calls it.
-CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text,
-										batch_rows bigint)
+-- Creates all that a rollup has but the triggers on the source, as the source's owner,
+-- whoever calls it, and tries it.  Returns the names for templates.
+CREATE FUNCTION _roaring64_rollup_make(source regclass, target name, options jsonb, sets json, path text)
+RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
+	names jsonb := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
+		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
+	conditions text[];
+	columns name[];
+	c record;
+BEGIN
+	FOR c IN
+		SELECT d.expression, d.columns FROM json_each_text(sets) AS s,
+			@extschema@._roaring64_rollup_condition(source, options->>'id_column', s.key, s.value, path) AS d
+	LOOP
+		conditions := conditions || c.expression;
+		columns := columns || c.columns;
+	END LOOP;
+	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
+	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
+	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions, columns);
+	names := @extschema@._roaring64_rollup_tables(source, names, options);
+	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, $4, $5, $6', names->>'state')
+	USING source_name, (options->>'deferred')::boolean, options->>'deletes', options, names,
+		(SELECT jsonb_object_agg(s, @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement(s), names))
+		 FROM unnest('{fold,verify}'::text[]) AS s);
+	-- at first they are new, so that they are their owner's
+	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
+	PERFORM @extschema@._roaring64_rollup_try(names);
+	PERFORM @extschema@._roaring64_rollup_follow(names, true, 'OR REPLACE');
+	RETURN names;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_make(regclass, name, jsonb, json, text) IS
+'creates what a rollup has but its triggers, and tries it';
+
+-- The first step.
+CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	role text := current_setting('role');
-	tables oid[] := ARRAY(SELECT source::oid UNION SELECT relid::oid FROM pg_partition_tree(source));
-	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
+	refused text := (
+		SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n')
+		FROM (SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
+			UNION ALL SELECT * FROM @extschema@._roaring64_rollup_check_columns(source, target, options, sets)) AS c);
 	names jsonb;
-	conditions text[];
-	columns name[];
-	c record;
 BEGIN
+	IF refused IS NOT NULL THEN
+		RAISE object_not_in_prerequisite_state USING MESSAGE = format('cannot make a rollup of %s', source), DETAIL = refused;
+	END IF;
 	-- one at a time, without a writer who notices
-	PERFORM @extschema@._roaring64_rollup_lock(ARRAY[source_name], 'SHARE UPDATE EXCLUSIVE');
+	EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', source);
 	IF @extschema@._roaring64_rollup_exists(source, target) THEN
 		RETURN;
 	END IF;
-	FOR c IN SELECT * FROM @extschema@._roaring64_rollup_conditions(source, options->>'id_column', sets, path) LOOP
-		conditions := conditions || c.expression;
-		columns := columns || c.columns;
-	END LOOP;
-	names := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
-		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
-	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
-	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
-	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions, columns);
-	names := @extschema@._roaring64_rollup_tables(source, names, options);
-	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, 0, $4, 0, 0, NULL, NULL, now(), now(), now(), '
-				   '$5, 100, $6, $7, $8', names->>'state')
-	USING source_name, (options->>'deferred')::boolean, options->>'deletes',
-		(SELECT coalesce(sum(CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 100 END
-							 * (pg_relation_size(oid) / current_setting('block_size')::bigint)), 0)::bigint
-		 FROM pg_class WHERE relkind = 'r' AND oid = ANY (tables)),
-		coalesce(batch_rows, 800000), options, names,
-		(SELECT jsonb_object_agg(s, @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement(s), names))
-		 FROM unnest('{number_keys,insert_keys,lock_keys,merge,fold,verify}'::text[]) AS s);
-	PERFORM @extschema@._roaring64_rollup_follow(names, true);
-	PERFORM @extschema@._roaring64_rollup_try(names);
-	PERFORM @extschema@._roaring64_rollup_lock(ARRAY(
-		SELECT relnamespace::regnamespace || '.' || quote_ident(relname) FROM pg_class
-		WHERE oid = ANY (tables) ORDER BY oid <> source, oid),
-		'SHARE ROW EXCLUSIVE');
-	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
+	names := @extschema@._roaring64_rollup_make(source, target, options, sets, path);
+	PERFORM @extschema@._roaring64_rollup_attach(names->>'source', names);
 	PERFORM set_config('role', role, true);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text, bigint) IS
+COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text) IS
 'first step of a rollup: creates its tables and triggers';
 
--- A table that is not copied, or not all of it, and the trigger by which it is known.
-CREATE FUNCTION _roaring64_rollup_next(names jsonb, OUT tab regclass, OUT trigger oid, OUT name text, OUT density real,
-									   OUT is_heap boolean)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	kind "char";
-BEGIN
-	EXECUTE @extschema@._roaring64_rollup_fill($q$
-		SELECT c.oid, t.oid, n.nspname || '.' || c.relname, c.relkind,
-			CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 100 END, coalesce(a.amname = 'heap', false)
-		FROM (SELECT tgrelid, max(oid) AS oid FROM pg_trigger WHERE tgfoid = $1 GROUP BY tgrelid) AS t
-			JOIN pg_class AS c ON c.oid = t.tgrelid AND c.relkind <> 'p'
-			JOIN pg_namespace AS n ON n.oid = c.relnamespace
-			LEFT JOIN pg_am AS a ON a.oid = c.relam
-		WHERE NOT EXISTS (SELECT FROM {tables} AS d
-						  WHERE d.copied AND d.trigger = t.oid AND d.name = n.nspname || '.' || c.relname)
-		ORDER BY 3 LIMIT 1$q$, names)
-	INTO tab, trigger, name, kind, density, is_heap USING (names->>'insert')::regproc;
-	IF kind = 'f' THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('partition %s is a foreign table, whose rows a rollup does not see', tab),
-			HINT = 'Detach it.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_next(jsonb) IS 'table that a rollup has to copy';
-
--- Copies a range of blocks of a table into the parts, or numbers the keys if
--- nothing is left.  A table that was rewritten meanwhile is copied from the beginning.
--- work_mem is for a default number of rows, which are sorted if the keys are many.
-CREATE FUNCTION _roaring64_rollup_copy(source regclass, m jsonb)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET work_mem = '80MB' SET hash_mem_multiplier = 1
-AS $$
-DECLARE
-	names jsonb := m->'names';
-	c record := @extschema@._roaring64_rollup_next(m->'names');
-	progress record;
-	start timestamptz := clock_timestamp();
-	blocks_end bigint;
-	rows_copied bigint;
-BEGIN
-	IF c.tab IS NULL THEN
-		EXECUTE m->'statements'->>'number_keys';
-		EXECUTE @extschema@._roaring64_rollup_fill(
-			'UPDATE {state} SET state = ''merging'', keys_done = 0, keys = (SELECT count(*) FROM {keys_table}), '
-			'rows_estimated = rows_done, changed = now(), time_left = NULL', names);
-		RETURN;
-	END IF;
-	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
-	EXECUTE @extschema@._roaring64_rollup_fill(
-		'INSERT INTO {tables} AS t VALUES ($1, $2, pg_relation_filenode($3), $4, 0, false) '
-		'ON CONFLICT (trigger, name) DO UPDATE SET file = excluded.file, blocks = excluded.blocks, blocks_done = 0 '
-		'WHERE t.file <> excluded.file', names)
-	USING c.trigger, c.name, c.tab,
-		CASE WHEN c.is_heap THEN pg_relation_size(c.tab) / current_setting('block_size')::bigint ELSE 0 END;
-	EXECUTE format('SELECT * FROM %s WHERE trigger = $1 AND name = $2', names->>'tables')
-	INTO STRICT progress USING c.trigger, c.name;
-	blocks_end := progress.blocks_done + greatest(1, (m->>'batch_rows')::bigint / greatest(c.density, 1))::bigint;
-
-	-- the triggers take care of rows in blocks that are added later
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names
-		|| jsonb_build_object('table', c.tab, 'range', CASE WHEN c.is_heap THEN
-			format(' WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''', progress.blocks_done,
-				   least(blocks_end, 4294967295)) ELSE '' END,
-		-- in the order of the whole table
-		'source_columns', (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
-						   WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)))
-	INTO rows_copied;
-	EXECUTE format('UPDATE %s SET blocks_done = least($2, blocks), copied = $2 >= blocks WHERE trigger = $1 AND name = $3',
-				   names->>'tables') USING c.trigger, blocks_end, c.name;
-	EXECUTE format(
-		'UPDATE %s SET rows_done = rows_done + $1, rows_estimated = greatest(rows_estimated, rows_done + $1), '
-		'rows_per_second = $1 / $2, changed = now(), '
-		'time_left = greatest(rows_estimated - rows_done - $1, 0) * $2 / greatest($1, 1) * interval ''1 second''',
-		names->>'state')
-	USING rows_copied, greatest(extract(epoch FROM clock_timestamp() - start), 0.001);
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, jsonb) IS 'step of a rollup: copies some rows';
-
--- Merges the parts of some keys into the target.  Writers of these keys wait, so
--- it takes as many keys as can be merged in about a tenth of a second.  It waits
--- for each lock for at most 100 ms, and asks for no more once 50 ms have passed,
--- first for new keys and then for all; or for half of deadlock_timeout, and a
--- quarter: it gives up before a writer looks for a deadlock.  Keys are locked in
--- the order of n, so those locked in time are the first ones.  Of these it takes as
--- many as have no gap: a key that was not inserted in time has no row, but a writer
--- may have made one for a later key.
-CREATE FUNCTION _roaring64_rollup_merge(m jsonb)
-RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_sort = off SET work_mem = '64MB'
-AS $$
-DECLARE
-	patience interval := least(interval '50 ms', current_setting('deadlock_timeout')::interval / 4);
-	given text := current_setting('lock_timeout');
-	state text := m->'names'->>'state';
-	first_key bigint := (m->>'keys_done')::bigint + 1;
-	last_key bigint := (m->>'keys_done')::bigint + (m->>'batch_keys')::bigint;
-	start timestamptz := clock_timestamp();
-	seconds numeric;
-BEGIN
-	BEGIN
-		PERFORM set_config('lock_timeout', format('%s ms', ceil(2000 * extract(epoch FROM patience))), true);
-		EXECUTE m->'statements'->>'insert_keys' USING first_key, last_key, clock_timestamp() + patience;
-		EXECUTE m->'statements'->>'lock_keys' INTO STRICT last_key USING first_key, last_key, clock_timestamp() + patience;
-		PERFORM set_config('lock_timeout', given, true);
-	EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-		EXECUTE format('UPDATE %s SET batch_keys = greatest(batch_keys / 2, 1)', state);
-		RETURN 'busy';
-	END;
-	EXECUTE m->'statements'->>'merge' USING first_key, last_key;
-	seconds := greatest(extract(epoch FROM clock_timestamp() - start), 0.001);
-	EXECUTE format('UPDATE %s SET keys_done = $2, changed = now(), '
-				   'batch_keys = CASE WHEN $1 < 0.05 THEN batch_keys * 2 WHEN $1 > 0.2 THEN greatest(batch_keys / 2, 1) '
-				   'ELSE batch_keys END, time_left = (keys - $2) * $1 / ($2 - keys_done) * interval ''1 second''',
-				   state) USING seconds, last_key;
-	RETURN 'merging';
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb) IS 'step of a rollup: brings what was copied to the target';
-
--- The last step.
-CREATE FUNCTION _roaring64_rollup_complete(source regclass, m jsonb)
-RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	PERFORM @extschema@._roaring64_rollup_follow(m->'names', false);
-	EXECUTE @extschema@._roaring64_rollup_fill(
-		'DROP TABLE {keys_table}; ANALYZE {target}; '
-		'UPDATE {state} SET state = ''following'', changed = now(), time_left = NULL', m->'names');
-	RAISE NOTICE '% follows %: % rows copied', quote_ident(m->'names'->>'name'), source, m->>'rows_done';
-	RETURN 'followed';
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_complete(regclass, jsonb) IS 'last step of a rollup';
-
--- A step after the last one: does what is to do since then.  Transactions that still use the
--- former functions of the triggers may need the parts, so these are emptied but not dropped.
+-- The names, in which a source that has partitions may have another name now: until they
+-- say so, its writers fail.
 CREATE FUNCTION _roaring64_rollup_renew(source regclass, m jsonb)
-RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	given text := current_setting('lock_timeout');
 	names jsonb := m->'names';
 	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
 BEGIN
-	IF pg_relation_size((names->>'parts')::regclass) > 0 THEN
-		BEGIN
-			PERFORM set_config('lock_timeout', '100ms', true);
-			EXECUTE 'TRUNCATE ' || (names->>'parts');
-			PERFORM set_config('lock_timeout', given, true);
-		EXCEPTION WHEN lock_not_available THEN
-			NULL;
-		END;
-	END IF;
-	IF NOT (names->>'partitioned')::boolean THEN
-		RETURN 'following';
-	END IF;
-	IF names->>'source' <> source_name THEN
+	IF (names->>'partitioned')::boolean AND names->>'source' <> source_name THEN
 		names := names || jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
 		EXECUTE format('UPDATE %s SET source = $1, names = $2', names->>'state') USING source_name, names;
-		PERFORM @extschema@._roaring64_rollup_follow(names, false);
+		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');
 	END IF;
-	IF (@extschema@._roaring64_rollup_next(names)).tab IS NULL THEN
-		RETURN 'following';
-	END IF;
-	EXECUTE format('UPDATE %s SET state = ''copying'', rows_done = 0, rows_estimated = 0, told = clock_timestamp()',
-				   names->>'state');
-	RETURN 'copying';
+	RETURN names;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_renew(regclass, jsonb) IS 'step of a rollup that follows: what has changed since';
+COMMENT ON FUNCTION _roaring64_rollup_renew(regclass, jsonb) IS 'names of a rollup whose source may have another one';
+
+-- Copies a table that is not copied yet, if there is one, and says so.  Rows are sorted by
+-- keys, so memory is for one set, whatever their number.
+CREATE FUNCTION _roaring64_rollup_copy(source regclass, names jsonb)
+RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
+AS $$
+DECLARE
+	c record;
+BEGIN
+	EXECUTE @extschema@._roaring64_rollup_fill($q$
+		SELECT c.oid::regclass AS tab, t.oid AS trigger, n.nspname || '.' || c.relname AS name, c.relkind
+		FROM (SELECT tgrelid, max(oid) AS oid FROM pg_trigger WHERE tgfoid = $1 GROUP BY tgrelid) AS t
+			JOIN pg_class AS c ON c.oid = t.tgrelid AND c.relkind <> 'p'
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE NOT EXISTS (SELECT FROM {tables} AS d WHERE d.trigger = t.oid AND d.name = n.nspname || '.' || c.relname)
+		ORDER BY 3 LIMIT 1$q$, names)
+	INTO c USING (names->>'insert')::regproc;
+	IF c.tab IS NULL THEN
+		RETURN false;
+	ELSIF c.relkind = 'f' THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('partition %s is a foreign table, whose rows a rollup does not see', c.tab),
+			HINT = 'Detach it.';
+	END IF;
+	-- before the snapshot: an older one does not see the rows of a table that was rewritten
+	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names
+		|| jsonb_build_object('table', c.tab,
+		-- in the order of the whole table
+		'source_columns', (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+						   WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)));
+	EXECUTE format('INSERT INTO %s VALUES ($1, $2)', names->>'tables') USING c.trigger, c.name;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, jsonb) IS 'step of a rollup: copies a table';
+
+-- The last step.  What is pending becomes less from one round to the next, unless it comes
+-- faster than it goes.
+CREATE FUNCTION _roaring64_rollup_complete(source regclass, place regclass, m jsonb)
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
+SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+	names jsonb := m->'names';
+	start timestamptz;
+	is_last boolean := false;
+BEGIN
+	-- before the snapshots, as above
+	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', source);
+	FOR round IN 1 .. 11 LOOP
+		EXIT WHEN (m->>'deferred')::boolean;
+		start := clock_timestamp();
+		IF m->>'deletes' = 'follow' THEN
+			EXECUTE 'DO ' || quote_literal(@extschema@._roaring64_rollup_body('pending', names, true));
+		ELSE
+			PERFORM @extschema@._roaring64_rollup_fold(place, names->>'name', 0, 1::bigint << 50);
+		END IF;
+		EXIT WHEN is_last;
+		is_last := round = 10 OR clock_timestamp() < start + interval '0.1 seconds';
+		IF is_last THEN
+			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
+		END IF;
+	END LOOP;
+	IF is_last THEN
+		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');
+		EXECUTE 'DROP TABLE ' || (names->>'pending');
+	END IF;
+	EXECUTE @extschema@._roaring64_rollup_fill('ANALYZE {target}; UPDATE {state} SET state = ''following''', names);
+	RAISE NOTICE '% follows %', quote_ident(names->>'name'), source;
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_complete(regclass, regclass, jsonb) IS 'last step of a rollup';
 
 -- Merges some blocks of what is pending; a place is given in bytes.
-CREATE FUNCTION _roaring64_rollup_fold(rollup regclass, done bigint, bytes bigint)
+CREATE FUNCTION _roaring64_rollup_fold(place regclass, target text, done bigint, bytes bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
 	block_size bigint := current_setting('block_size');
 BEGIN
-	EXECUTE @extschema@._roaring64_rollup_state(rollup)->'statements'->>'fold'
+	EXECUTE @extschema@._roaring64_rollup_state(place, target)->'statements'->>'fold'
 	USING format('(%s,0)', done / block_size)::tid, format('(%s,0)', least((done + bytes) / block_size, 4294967295))::tid;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, bigint, bigint) IS
+COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, text, bigint, bigint) IS
 'merges what is pending in some blocks into the target of a rollup';

@@ -3,14 +3,12 @@
 --
 -- Beside the target, named after it and in its schema, there are:
 --
---	  _rollup		one row: the arguments, the state, the progress and the statements
+--	  _rollup		one row: the arguments, the state and the statements
 --	  _rows			a view of the source: key, id, and the sets of each row
 --	  _facts()		the same of one row, as the domain _row, for the triggers
 --	  _insert() ...	the functions of the triggers on the source: _update, _delete, _truncate
---	  _tables		the tables to copy, and their progress
---	  _parts		sets of what was copied, and of ids that left meanwhile
---	  _keys			the keys of the parts, numbered, while they are merged
---	  _pending		deferred: what the triggers append, until it is folded
+--	  _tables		the tables that are copied
+--	  _pending		what the triggers append, until it is folded or, at commit, until all is copied
 --	  _now			deferred: a view of the target with what is pending
 --
 -- Each has a comment that says so, by which it is found when the rollup ends.  The
@@ -91,7 +89,7 @@ COMMENT ON FUNCTION _roaring64_rollup_deparse(oid, name) IS 'condition of an ind
 -- parsed in two kinds of brackets.  What closes one kind does not close the
 -- other, so neither is closed by the condition.  The bodies of SQL functions are
 -- strings, and are only parsed if a parameter is of any type.
-CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name, condition text, path text,
+CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name, set_name text, condition text, path text,
 											OUT expression text, OUT columns name[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -126,9 +124,16 @@ BEGIN
 		RAISE feature_not_supported USING MESSAGE = 'it uses the row as a whole, not its columns';
 	END IF;
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
+EXCEPTION
+	WHEN lock_not_available OR read_only_sql_transaction THEN
+		RAISE;
+	WHEN OTHERS THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('set %I cannot have the condition %s: %s', set_name, condition, SQLERRM),
+			HINT = 'A condition must be what CREATE INDEX accepts: immutable, and about the row alone.';
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text) IS
+COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text, text) IS
 'condition of a set, in a form that means the same in every session';
 
 -- The tables that have a rollup's triggers, the source first.

@@ -56,11 +56,39 @@ BEGIN{refused}
 	RETURN NULL;
 END
 $$
--- that are not as they were, once all is copied
+-- that are not as they were
 WHEN 'except' THEN $$
 	EXCEPT ALL
 	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
 	FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f$$
+
+-- At commit, what follows, until all is copied: appends the ids of what is written.
+WHEN 'touch' THEN $$
+BEGIN
+	INSERT INTO {pending} ([k{k}, ...], id)
+	SELECT [f.k{k}, ...], f.id
+	FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
+	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]);
+	RETURN NULL;
+END
+$$
+-- and at the end of that, takes them up
+WHEN 'take_up' THEN $$
+#variable_conflict use_column
+DECLARE
+	change record;
+	present record;
+BEGIN
+	FOR change IN
+		WITH touched AS (DELETE FROM {pending} RETURNING [k{k}, ...], id)
+		SELECT [k{k}, ...], ['{}'::{ext}.roaring64 AS a{n}, ...], [{ext}.roaring64_agg(id) AS r{n}, ...]
+		FROM touched
+		GROUP BY [k{k}, ...]
+		ORDER BY [k{k}, ...]
+	LOOP{carry}
+	END LOOP;
+END
+$$
 
 -- What does not follow what goes refuses it, or only looks for it.
 WHEN 'refuse_truncate' THEN $$
@@ -127,30 +155,22 @@ BEGIN{refused}
 	RETURN NULL;
 END
 $$
-WHEN 'changes_insert' THEN $$
+WHEN 'changes' THEN $$
 		SELECT [f.k{k}{collate} AS k{k}, ...],
-			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS a{n}, ...],
-			['{}'::{ext}.roaring64 AS r{n}, ...]
-		FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
-		WHERE f.id IS NOT NULL
-		GROUP BY [f.k{k}{collate}, ...]
-		ORDER BY [k{k}, ...]$$
-WHEN 'changes_delete' THEN $$
-		SELECT [f.k{k}{collate} AS k{k}, ...],
-			['{}'::{ext}.roaring64 AS a{n}, ...],
-			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS r{n}, ...]
-		FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f
+			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS {some}{n}, ...],
+			['{}'::{ext}.roaring64 AS {none}{n}, ...]
+		FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
 		WHERE f.id IS NOT NULL
 		GROUP BY [f.k{k}{collate}, ...]
 		ORDER BY [k{k}, ...]$$
 -- A statement can change a row again, as actions of foreign keys do, so what counts is by
--- how many rows more or less an id has; or, until all is copied, whether it has a new one.
+-- how many rows more or less an id has.
 WHEN 'changes_update' THEN $$
 		SELECT [k{k}, ...],
 			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
 			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
 		FROM (
-			SELECT [k{k}, ...], id, [{net}(sign) FILTER (WHERE c{n}) AS s{n}, ...]
+			SELECT [k{k}, ...], id, [sum(sign) FILTER (WHERE c{n}) AS s{n}, ...]
 			FROM (
 				SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id, 1 AS sign
 				FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
@@ -187,30 +207,30 @@ WHEN 'follow' THEN $$
 				[{set} = {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, {ext}.roaring64_or(change.a{n}, change.r{n})),
 					present.a{n}), ...]
 			WHERE {target_match};
-		END IF;{note}$$
--- Until all is copied, notes which ids have gone.
-WHEN 'note' THEN $$
-		INSERT INTO {parts} ([k{k}, ...], [r{n}, ...])
-		SELECT [change.k{k}, ...], [gone.r{n}, ...]
-		FROM (
-			SELECT [{ext}.roaring64_andnot({ext}.roaring64_or(change.a{n}, change.r{n}), present.a{n}) AS r{n}, ...]) AS gone
-		WHERE [NOT {ext}.roaring64_is_empty(gone.r{n}) OR ...];$$
+		END IF;$$
 END;
 COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of the triggers of a rollup';
 
--- What the trigger of an event does.
+-- What the trigger of an event does, or the end of copying with what is pending.
 CREATE FUNCTION _roaring64_rollup_body(event text, names jsonb, copying boolean)
 RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	deletes text := names->>'deletes';
-	parts jsonb := '{"refused": "", "except": "", "note": ""}';
 	kind text := CASE
+		WHEN event = 'pending' THEN 'take_up'
 		WHEN (names->>'partitioned')::boolean THEN 'row'
 		WHEN event = 'truncate' OR event = 'delete' AND deletes = 'refuse' THEN 'refuse'
-		WHEN (names->>'deferred')::boolean THEN 'append'
+		WHEN deletes = 'follow' AND copying THEN 'touch'
+		WHEN (names->>'deferred')::boolean OR copying THEN 'append'
 		ELSE 'change' END;
+	parts jsonb := names || jsonb_build_object('refused', '', 'except', '',
+		'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
+		'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
+		'some', CASE event WHEN 'delete' THEN 'r' ELSE 'a' END, 'none', CASE event WHEN 'delete' THEN 'a' ELSE 'r' END,
+		'written', CASE event WHEN 'insert' THEN 'roaring64_new' WHEN 'delete' THEN 'roaring64_old'
+			ELSE '(TABLE roaring64_old UNION ALL TABLE roaring64_new)' END);
 	part record;
 BEGIN
 	-- from the innermost to the outermost
@@ -218,22 +238,16 @@ BEGIN
 		SELECT * FROM (VALUES
 			('refusal', 'refusal', event <> 'insert'),
 			('childless', 'childless', event = 'update' AND deletes <> 'follow'),
+			('refused', 'childless', event = 'update' AND deletes = 'keep'),
 			('refused', 'refuse_' || event, event = 'truncate' OR event <> 'insert' AND deletes = 'refuse'),
-			('except', 'except', event = 'update' AND NOT copying),
-			('changes', 'changes_' || event, kind = 'change'),
-			('note', 'note', deletes = 'follow' AND copying),
-			('carry', CASE deletes WHEN 'follow' THEN 'follow' ELSE 'add' END, kind = 'change'),
+			('except', 'except', event = 'update'),
+			('changes', CASE event WHEN 'update' THEN 'changes_update' ELSE 'changes' END, kind = 'change'),
+			('carry', CASE deletes WHEN 'follow' THEN 'follow' ELSE 'add' END, kind IN ('change', 'take_up')),
 			('body', kind, true)) AS p (name, template, is_used)
 		WHERE is_used
 	LOOP
 		parts := parts || jsonb_build_object(part.name, @extschema@._roaring64_rollup_fill(
-			@extschema@._roaring64_rollup_template(part.template), names || parts || jsonb_build_object(
-				'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
-				'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
-				'net', CASE WHEN copying THEN 'max' ELSE 'sum' END)));
-		IF part.name = 'childless' THEN
-			parts := parts || jsonb_build_object('refused', parts->'childless');
-		END IF;
+			@extschema@._roaring64_rollup_template(part.template), parts));
 	END LOOP;
 	RETURN parts->>'body';
 END
@@ -244,7 +258,7 @@ COMMENT ON FUNCTION _roaring64_rollup_body(text, jsonb, boolean) IS 'body of a t
 -- are qualified, so search_path, which takes as long to set as a row to append, is set there
 -- only for what others' operators, functions and types (from OID 16384 on), also those of
 -- elements, look up.
-CREATE FUNCTION _roaring64_rollup_follow(names jsonb, copying boolean)
+CREATE FUNCTION _roaring64_rollup_follow(names jsonb, copying boolean, replace text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -267,14 +281,13 @@ BEGIN
 		EXECUTE @extschema@._roaring64_rollup_fill('CREATE {replace} FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql '
 			'SECURITY DEFINER {settings} AS {body}; REVOKE ALL ON FUNCTION {function}() FROM PUBLIC; '
 			'COMMENT ON FUNCTION {function}() IS {part}', names || jsonb_build_object(
-				-- at first it is new, so that it is its owner's
-				'replace', CASE WHEN copying THEN '' ELSE 'OR REPLACE' END, 'function', names->event, 'settings', settings,
+				'replace', replace, 'function', names->event, 'settings', settings,
 				'body', quote_literal(E'\n-- made by roaring64_rollup_create; see docs/rollups.md'
 									  || @extschema@._roaring64_rollup_body(event, names, copying))));
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_follow(jsonb, boolean) IS 'creates the functions of a rollup''s triggers';
+COMMENT ON FUNCTION _roaring64_rollup_follow(jsonb, boolean, text) IS 'creates the functions of a rollup''s triggers';
 
 -- Creates the triggers on the source, or on a table like it.
 CREATE FUNCTION _roaring64_rollup_attach(place text, names jsonb)
@@ -326,9 +339,8 @@ EXCEPTION
 		RAISE;
 	WHEN OTHERS THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('cannot make a rollup of %s: its triggers fail', names->>'source'),
-			DETAIL = format('They fail with "%s" (%s).', SQLERRM, SQLSTATE),
-			HINT = 'They run with search_path = pg_catalog, pg_temp: a function that a condition uses must work with that.';
+			MESSAGE = format('cannot make a rollup of %s: its triggers fail with "%s"', names->>'source', SQLERRM),
+			HINT = 'They run as the owner of the table, and with search_path = pg_catalog, pg_temp.';
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_try(jsonb) IS 'runs the triggers of a rollup once';

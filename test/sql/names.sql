@@ -35,7 +35,7 @@ SELECT function, n, name FROM argument WHERE coalesce(name, '') IN ('', 'schema'
 -- counts, limits and sizes
 SELECT function, name, type FROM argument
 WHERE type IN ('int2'::regtype, 'int4'::regtype) AND name <> 'chunk_bits'
-	OR name ~ '^(n|keep|count|keys|ids|rows_.*|keys_.*|bytes|size|claims|chunks|messages|batch_rows)$'
+	OR name ~ '^(n|keep|count|keys|ids|rows_.*|keys_.*|bytes|size|claims|chunks|messages)$'
 		AND is_result AND type NOT IN ('int8'::regtype, 'regclass'::regtype)
 ORDER BY function::text, n;
 -- columns of sets

@@ -130,10 +130,10 @@ sub value
 }
 
 my %rollup = (
-	kept => q{CALL roaring64_rollup_create('events', 'kept', '{site}', 'who', '{"users": true, "payers": "paid"}', period_column => 'day', period => 'day', deferred => true, deletes => 'keep', batch_rows => 3000)},
-	later => q{CALL roaring64_rollup_create('log', 'later', '{site}', 'who', '{"users": true, "payers": "paid"}', deferred => true, batch_rows => 3000)},
-	at_once => q{CALL roaring64_rollup_create('log', 'at_once', '{site}', 'who', '{"users": true, "payers": "paid"}', deletes => 'refuse', batch_rows => 3000)},
-	followed => q{CALL roaring64_rollup_create('facts', 'followed', '{site}', 'who', '{"users": true, "payers": "paid"}', batch_rows => 3000)});
+	kept => q{CALL roaring64_rollup_create('events', 'kept', '{site}', 'who', '{"users": true, "payers": "paid"}', period_column => 'day', period => 'day', deferred => true, deletes => 'keep')},
+	later => q{CALL roaring64_rollup_create('log', 'later', '{site}', 'who', '{"users": true, "payers": "paid"}', deferred => true)},
+	at_once => q{CALL roaring64_rollup_create('log', 'at_once', '{site}', 'who', '{"users": true, "payers": "paid"}', deletes => 'refuse')},
+	followed => q{CALL roaring64_rollup_create('facts', 'followed', '{site}', 'who', '{"users": true, "payers": "paid"}')});
 my %question = (
 	kept => [ 'noted', 'site, day', 'kept_now' ],
 	later => [ 'log', 'site', 'later_now' ],

@@ -384,7 +384,7 @@ cancel_often('delayed messages, taken', q{SELECT count(*) FROM roaring64_delay_t
 
 # Its steps commit, so what is the same is the source; and it goes on.
 cancel_often('rollup',
-	q{CALL roaring64_rollup_create('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)},
+	q{CALL roaring64_rollup_create('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}')},
 	q{SELECT count(*), sum(id), count(*) FILTER (WHERE mark) FROM facts}, '150000|11250075000|50000');
 is(value(q{SELECT count(*), sum(roaring64_cardinality(members)), sum(roaring64_cardinality(marked)) FROM users}),
 	'500|150000|50000', 'rollup: all of it is there');

@@ -198,7 +198,7 @@ for my $name (sort keys %calls)
 	cmp_ok($failed, '>', 0, "memory, $name: was not enough at first");
 }
 
-my $rollup = q{CALL roaring64_rollup_create('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}', batch_rows => 20000)};
+my $rollup = q{CALL roaring64_rollup_create('facts', 'users', '{key}', 'id', '{"members": true, "marked": "mark"}')};
 my $all_facts = value($facts);
 
 # What the helpers do, in memory or files that are too small.

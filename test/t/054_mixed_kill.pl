@@ -131,7 +131,7 @@ my $dir = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$dir/$_.bench", $scripts{$_}) for keys %scripts;
 
 my $rollup =
-  q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}', batch_rows => 2000)};
+  q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}')};
 my $cycle = "$rollup;\nSELECT count(*) FROM roaring64_rollup_verify('sets');\n"
   . "SELECT pg_sleep(0.1);\nSELECT roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
 append_to_file("$dir/rollups.sql", $cycle x 2000);

@@ -354,7 +354,7 @@ my @calls = (
 	q{SELECT ext.roaring64_numbers_stats('app.score'), ext.roaring64_numbers_drop(ext.roaring64_numbers_create('app.none'))},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
-	q{CALL ext.roaring64_rollup_create('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}', batch_rows => 300)},
+	q{CALL ext.roaring64_rollup_create('app.facts', 'sets', '{who}', 'id', '{"all": true, "done": "done"}')},
 	q{INSERT INTO app.facts VALUES (3, 5000, true), (77, 1, false); UPDATE app.facts SET done = true;
 	  DELETE FROM app.facts WHERE id OPERATOR(pg_catalog.<) 20},
 	q{CALL ext.roaring64_rollup_create('app.facts', 'sets')},
