@@ -6,8 +6,8 @@
 --
 
 -- The row of a rollup's state: of a target, or of a name where a table is.  Its triggers are
--- still there, its target has its columns, and the caller owns all.
-CREATE FUNCTION _roaring64_rollup_state(place regclass, target text DEFAULT NULL)
+-- still there, and the caller owns all.
+CREATE FUNCTION _roaring64_rollup_state(place regclass, target text DEFAULT NULL, complete boolean DEFAULT false)
 RETURNS jsonb LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -41,24 +41,20 @@ BEGIN
 		((SELECT relpersistence FROM pg_class WHERE oid = members[1]) = 'u',
 		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', members[1], target)),
 		(to_regclass(m->'names'->>'target') IS NULL,
-		 format('the rollup %I is not there: it was renamed or moved', target)))
+		 format('the rollup %I is not there: it was renamed or moved', target)),
+		(complete AND m->>'state' <> 'following',
+		 format('the rollup %I is not yet complete: call roaring64_rollup_create again', target)))
 		AS v (holds, problem) WHERE v.holds;
-	problem := coalesce(problem, (
-		SELECT format('the rollup %I has no column %s', target, c)
-		FROM jsonb_array_elements(m->'names'->'keys' || (m->'names'->'sets')) AS k,
-			LATERAL (SELECT coalesce(k->>'column', k->>'set')) AS n (c)
-		WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(m->'names'->>'target')
-						  AND quote_ident(attname) = c AND NOT attisdropped) LIMIT 1));
 	IF problem IS NOT NULL THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = problem,
-			HINT = format('Take that back, or call roaring64_rollup_drop(%L).',
+			HINT = format('Mend that, or call roaring64_rollup_drop(%L).',
 						  @extschema@._roaring64_rollup_object(place, target, ''));
 	END IF;
 	RETURN m || jsonb_build_object('members', members::oid[]);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text) IS 'row of a rollup''s state';
+COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text, boolean) IS 'row of a rollup''s state';
 
 -- One step, in a transaction of its own.  Returns whether it was the last one.  What
 -- belongs to the rollup is where the place is: the source may have moved since.
@@ -191,18 +187,12 @@ COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
 
 CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT state text, OUT deferred boolean,
 									   OUT deletes text, OUT pending_bytes bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	m jsonb := @extschema@._roaring64_rollup_state(rollup);
-BEGIN
-	source := (m->'members'->>0)::oid;
-	state := m->>'state';
-	deferred := m->'deferred';
-	deletes := m->>'deletes';
-	pending_bytes := pg_relation_size(to_regclass(m->'names'->>'pending'));
-END
+	SELECT (m->'members'->>0)::oid::regclass, m->>'state', (m->'deferred')::boolean, m->>'deletes',
+		CASE WHEN (m->'deferred')::boolean THEN pg_relation_size(to_regclass(m->'names'->>'pending')) END
+	FROM @extschema@._roaring64_rollup_state(rollup) AS m
 $$;
 COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state of a rollup, and what is pending';
 
@@ -213,29 +203,12 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
-DECLARE
-	m jsonb := @extschema@._roaring64_rollup_state(rollup);
 BEGIN
-	PERFORM @extschema@._roaring64_rollup_expect(m);
-	RETURN QUERY EXECUTE m->'statements'->>'verify';
+	RETURN QUERY EXECUTE @extschema@._roaring64_rollup_state(rollup, NULL, true)->'statements'->>'verify';
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS
 'sets of a rollup that differ from the rows of its source';
-
-CREATE FUNCTION _roaring64_rollup_expect(m jsonb)
-RETURNS void LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF m->>'state' <> 'following' THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('the rollup %I is not yet complete', m->'names'->>'name'),
-			HINT = 'Call roaring64_rollup_create again, or drop it with roaring64_rollup_drop.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_expect(jsonb) IS 'fails if a rollup is not complete';
 
 -- What belongs to a rollup, by the comments that it has, in an order in which it can be dropped.
 CREATE FUNCTION _roaring64_rollup_parts(place regclass, target text)
@@ -305,7 +278,7 @@ RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM @extschema@._roaring64_rollup_expect(@extschema@._roaring64_rollup_state(rollup));
+	PERFORM @extschema@._roaring64_rollup_state(rollup, NULL, true);
 	-- an old snapshot does not see all that is pending
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE invalid_transaction_state USING
@@ -359,57 +332,24 @@ RETURN @extschema@._roaring64_rollup_drop(rollup, current_schemas(true));
 COMMENT ON FUNCTION roaring64_rollup_drop(text) IS
 'drops a rollup, its sets and everything else that it created';
 
--- The keys of which most elements are in a filter.  A set cannot have more in
--- the filter than it has elements.  So those in the n largest sets are counted
--- first, and then those in sets down to an eighth of their size, and so on, while
--- a set can have more than the least of the best.
+-- The keys of which most elements are in a filter.
 CREATE FUNCTION roaring64_facets(source regclass, set_column name, filter roaring64, n bigint DEFAULT 10,
 								 OUT key jsonb, OUT count bigint)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
-DECLARE
-	keys text := (SELECT string_agg('t.' || quote_ident(attname), ', ' ORDER BY attnum)
-				  FROM pg_attribute
-				  WHERE attrelid = source AND attnum > 0 AND NOT attisdropped
-					  AND atttypid <> '@extschema@.roaring64'::regtype);
-	size text := format('@extschema@.roaring64_cardinality(t.%I)', set_column);
-	is_large boolean := (SELECT relkind = 'r' FROM pg_class WHERE oid = source);
-	count_some text;
-	at_least bigint;			-- elements of the sets that come next
-	below bigint := 9223372036854775807;
-	best jsonb[] := '{}';
-	counts bigint[] := '{}';
 BEGIN
 	IF n IS NULL OR n < 1 THEN
 		RAISE invalid_parameter_value USING MESSAGE = 'the number of facets must be positive';
 	END IF;
-	IF is_large THEN
-		EXECUTE format('SELECT EXISTS (SELECT FROM %s OFFSET 4 * $1)', source) INTO is_large USING n;
-	END IF;
 	-- OFFSET 0, because the condition would count again
-	count_some := format(
-		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k) AS k, f.c FROM %s AS t CROSS JOIN LATERAL ('
-		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > $2 %s '
-		'ORDER BY f.c DESC LIMIT $3',
-		keys, source, set_column, CASE WHEN is_large THEN format('AND %1$s >= $4 AND %1$s < $5', size) END);
-	IF NOT is_large THEN
-		RETURN QUERY EXECUTE count_some USING filter, 0, n;
-		RETURN;
-	END IF;
-	count_some := format('SELECT array_agg(k), array_agg(c) FROM ((%s) UNION ALL SELECT * FROM unnest($6, $7) '
-						 'ORDER BY c DESC LIMIT $3) AS b', count_some);
-	EXECUTE format('SELECT %1$s FROM %2$s AS t WHERE %1$s > 0 ORDER BY 1 DESC OFFSET $1 - 1 LIMIT 1', size, source)
-		INTO at_least USING n;
-	at_least := coalesce(at_least, 1);
-	WHILE at_least < below LOOP
-		EXECUTE count_some INTO best, counts
-			USING filter, coalesce(counts[n], 0), n, at_least, below, best, counts;
-		below := at_least;
-		at_least := greatest(below / 8, coalesce(counts[n], 0) + 1);
-	END LOOP;
-	RETURN QUERY SELECT * FROM unnest(best, counts);
+	RETURN QUERY EXECUTE format(
+		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k), f.c FROM %s AS t CROSS JOIN LATERAL ('
+		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > 0 ORDER BY f.c DESC LIMIT $2',
+		(SELECT string_agg('t.' || quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+		 WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND atttypid <> '@extschema@.roaring64'::regtype),
+		source, set_column) USING filter, n;
 END
 $$;
 COMMENT ON FUNCTION roaring64_facets(regclass, name, roaring64, bigint) IS

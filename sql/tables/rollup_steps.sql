@@ -89,27 +89,6 @@ FROM (
 GROUP BY [{column}, ...];
 COMMENT ON VIEW {now} IS {part}$$
 
-WHEN 'copy' THEN $$
-INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
-SELECT [f.k{k}{collate}, ...], [coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}'), ...]
-FROM (SELECT {source_columns} FROM ONLY {table}) AS r, {facts}(ROW(r.*)::{row}) AS f
-WHERE f.id IS NOT NULL AND ([f.c{n} OR ...])
-GROUP BY [f.k{k}{collate}, ...]
-ORDER BY [f.k{k}{collate}, ...]
-ON CONFLICT ([{column}, ...]) DO UPDATE SET [{set} = {ext}.roaring64_or(t.{set}, excluded.{set}), ...]$$
-
--- What is read is what is deleted: one statement has one snapshot.  Two folds take keys in
--- order, so there is no deadlock; the second one of the same blocks adds what is there already.
-WHEN 'fold' THEN $$
-WITH taken AS (DELETE FROM {pending} WHERE ctid >= $1 AND ctid < $2)
-INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
-SELECT [k{k}, ...], [coalesce({ext}.roaring64_agg(id) FILTER (WHERE c{n}), '{}'), ...]
-FROM {pending} WHERE ctid >= $1 AND ctid < $2
-GROUP BY [k{k}, ...]
-ORDER BY [k{k}, ...]
-ON CONFLICT ([{column}, ...]) DO UPDATE SET
-	[{set} = CASE WHEN {ext}.roaring64_is_empty(excluded.{set}) THEN t.{set}
-		ELSE {ext}.roaring64_or(t.{set}, excluded.{set}) END, ...]$$
 WHEN 'verify' THEN $$
 SELECT (SELECT to_jsonb(k.*) FROM (SELECT [g.k{k} AS {column}, ...]) AS k), s.name,
 	{ext}.roaring64_andnot(s.fact, s.held), CASE WHEN {keeps} THEN '{}' ELSE {ext}.roaring64_andnot(s.held, s.fact) END
@@ -129,6 +108,13 @@ ORDER BY [k{k}, ...]$$
 END;
 COMMENT ON FUNCTION _roaring64_rollup_statement(text) IS 'templates of the statements of a rollup';
 
+-- The statement that adds what a query gives to the sets.
+CREATE FUNCTION _roaring64_rollup_merge(names jsonb, added text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 1000
+RETURN @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_template('merge'),
+										  names || jsonb_build_object('added', added));
+COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb, text) IS 'statement that adds to the sets of a rollup';
+
 -- What the templates of a rollup name, before there is anything of it.
 CREATE FUNCTION _roaring64_rollup_names(source regclass, target name, options jsonb, set_names text[])
 RETURNS jsonb LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
@@ -144,7 +130,7 @@ AS $$
 			ELSE '["insert", "update", "delete", "truncate"]' END::jsonb,
 		'held', @extschema@._roaring64_rollup_object(source, target,
 			CASE WHEN (options->>'deferred')::boolean THEN '_now' ELSE '' END),
-		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c), 'column_text', quote_literal(c))
+		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c))
 								   ORDER BY i)
 				 FROM unnest(ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'))
 							 || (options->>'period_column')) WITH ORDINALITY AS k (c, i) WHERE c IS NOT NULL),
@@ -158,43 +144,38 @@ AS $$
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_names(regclass, name, jsonb, text[]) IS 'names for the templates of a rollup';
 
--- The same with what the target's unique index says: the equality of each column of the
--- key, as OPERATOR(schema.=), and its collation.
+-- The same with what the target's unique index says: when each column of the key is equal to
+-- that of a change, as OPERATOR(schema.=), and its collation.
 CREATE FUNCTION _roaring64_rollup_matches(source regclass, names jsonb)
 RETURNS jsonb LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH keys AS (
-		SELECT k.i, e.entry || jsonb_build_object('collate',
-				CASE WHEN co.oid IS NULL THEN '' ELSE format(' COLLATE %s', co.oid::regcollation) END) AS entry,
-			format(CASE WHEN a.attnotnull THEN '%%1$s %1$s %%2$s'
-					   ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END,
-				   replace(format('OPERATOR(%I.%s)', n.nspname, o.oprname), '%', '%%')) AS equal
-		FROM pg_index AS x
-			CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
-			JOIN jsonb_array_elements(names->'keys') WITH ORDINALITY AS e (entry, i) ON e.i = k.i
-			JOIN pg_attribute AS r ON r.attrelid = x.indrelid AND r.attnum = k.attnum
-			JOIN pg_attribute AS a ON a.attrelid = source AND a.attname = r.attname
-			JOIN pg_type AS y ON y.oid = r.atttypid
-			LEFT JOIN pg_collation AS co ON co.oid = r.attcollation AND co.oid <> y.typcollation
-			JOIN pg_opclass AS p ON p.oid = k.opclass
-			JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
-				AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
-			JOIN pg_operator AS o ON o.oid = s.amopopr
-			JOIN pg_namespace AS n ON n.oid = o.oprnamespace
-		WHERE x.indrelid = (names->>'target')::regclass)
-	SELECT names || jsonb_build_object('keys', (SELECT jsonb_agg(entry ORDER BY i) FROM keys))
-		|| jsonb_object_agg(m.name, (
-			SELECT string_agg(format(equal, @extschema@._roaring64_rollup_fill(one, entry),
-									 @extschema@._roaring64_rollup_fill(other, entry)), ' AND ' ORDER BY i) FROM keys))
-	FROM (VALUES ('rows_match', 'f.k{k}', 'change.k{k}'), ('target_match', 't.{column}', 'change.k{k}'))
-		AS m (name, one, other)
+	SELECT names || jsonb_build_object('keys', jsonb_agg(e.entry || jsonb_build_object(
+			'collate', CASE WHEN co.oid IS NULL THEN '' ELSE format(' COLLATE %s', co.oid::regcollation) END,
+			'rows_equal', format(q.equal, 'f.k' || k.i, 'change.k' || k.i),
+			'target_equal', format(q.equal, 't.' || (e.entry->>'column'), 'change.k' || k.i)) ORDER BY k.i))
+	FROM pg_index AS x
+		CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
+		JOIN jsonb_array_elements(names->'keys') WITH ORDINALITY AS e (entry, i) ON e.i = k.i
+		JOIN pg_attribute AS r ON r.attrelid = x.indrelid AND r.attnum = k.attnum
+		JOIN pg_attribute AS a ON a.attrelid = source AND a.attname = r.attname
+		JOIN pg_type AS y ON y.oid = r.atttypid
+		LEFT JOIN pg_collation AS co ON co.oid = r.attcollation AND co.oid <> y.typcollation
+		JOIN pg_opclass AS p ON p.oid = k.opclass
+		JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
+			AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
+		JOIN pg_operator AS o ON o.oid = s.amopopr
+		JOIN pg_namespace AS n ON n.oid = o.oprnamespace
+		CROSS JOIN LATERAL format(CASE WHEN a.attnotnull THEN '%%1$s %1$s %%2$s'
+								  ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END,
+								  replace(format('OPERATOR(%I.%s)', n.nspname, o.oprname), '%', '%%')) AS q (equal)
+	WHERE x.indrelid = (names->>'target')::regclass
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS
-'names for the templates of a rollup, and conditions of its keys';
+'names for the templates of a rollup, with what the index of its keys says';
 
 -- Creates what a rollup has, but for the triggers.  Returns the names for templates.
-CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb, options jsonb)
+CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb)
 RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -210,18 +191,13 @@ BEGIN
 	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN nullable THEN
 		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
 		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
-	IF options ? 'period_column' THEN
-		EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', names->>'target', options->>'period_column', format(
-			CASE WHEN options->>'period' ~ 'day|week|month|quarter|year' THEN 'first day of the %s, in UTC'
-				ELSE 'start of each %s, in UTC' END, options->>'period'));
-	END IF;
-	IF (options->>'deferred')::boolean THEN
+	IF (names->>'deferred')::boolean THEN
 		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'), names);
 	END IF;
 	RETURN @extschema@._roaring64_rollup_matches(source, names);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_tables(regclass, jsonb, jsonb) IS 'creates the tables of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_tables(regclass, jsonb) IS 'creates the tables of a rollup';
 
 -- Creates all that a rollup has but the triggers on the source, as the source's owner,
 -- whoever calls it, and tries it.  Returns the names for templates.
@@ -247,11 +223,16 @@ BEGIN
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions, columns);
-	names := @extschema@._roaring64_rollup_tables(source, names, options);
+	names := @extschema@._roaring64_rollup_tables(source, names);
 	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, $4, $5, $6', names->>'state')
 	USING source_name, (options->>'deferred')::boolean, options->>'deletes', options, names,
-		(SELECT jsonb_object_agg(s, @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement(s), names))
-		 FROM unnest('{fold,verify}'::text[]) AS s);
+		-- What is read is what is deleted: one statement has one snapshot.  Two folds take keys in order,
+		-- so there is no deadlock; the second one of the same blocks adds what is there already.
+		jsonb_build_object(
+			'fold', format('WITH taken AS (DELETE FROM %s WHERE ctid >= $1 AND ctid < $2)', names->>'pending')
+				|| @extschema@._roaring64_rollup_merge(
+					names, format('SELECT * FROM %s WHERE ctid >= $1 AND ctid < $2', names->>'pending')),
+			'verify', @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('verify'), names));
 	-- at first they are new, so that they are their owner's
 	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
 	PERFORM @extschema@._roaring64_rollup_try(names);
@@ -337,11 +318,11 @@ BEGIN
 	END IF;
 	-- before the snapshot: an older one does not see the rows of a table that was rewritten
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('copy'), names
-		|| jsonb_build_object('table', c.tab,
-		-- in the order of the whole table
-		'source_columns', (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
-						   WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)));
+	EXECUTE @extschema@._roaring64_rollup_merge(names, @extschema@._roaring64_rollup_fill(
+		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'written', (
+			-- in the order of the whole table
+			SELECT format('(SELECT %s FROM ONLY %s)', string_agg(quote_ident(attname), ', ' ORDER BY attnum), c.tab)
+			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped))));
 	EXECUTE format('INSERT INTO %s VALUES ($1, $2)', names->>'tables') USING c.trigger, c.name;
 	RETURN true;
 END
@@ -359,6 +340,7 @@ DECLARE
 	start timestamptz;
 	is_last boolean := false;
 BEGIN
+	EXECUTE 'ANALYZE ' || (names->>'target');
 	-- before the snapshots, as above
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', source);
 	FOR round IN 1 .. 11 LOOP
@@ -375,11 +357,11 @@ BEGIN
 			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
 		END IF;
 	END LOOP;
+	-- what was pending is empty, and stays: a reader of it would have writers wait for DROP TABLE
 	IF is_last THEN
 		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');
-		EXECUTE 'DROP TABLE ' || (names->>'pending');
 	END IF;
-	EXECUTE @extschema@._roaring64_rollup_fill('ANALYZE {target}; UPDATE {state} SET state = ''following''', names);
+	EXECUTE format('UPDATE %s SET state = ''following''', names->>'state');
 	RAISE NOTICE '% follows %', quote_ident(names->>'name'), source;
 END
 $$;

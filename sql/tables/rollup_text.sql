@@ -50,7 +50,7 @@ BEGIN
 								  l.joint || CASE WHEN l.entry ~ '\n' THEN E'\n\t\t\t' ELSE ' ' END ORDER BY e.i)
 				FROM (SELECT regexp_replace(part[3], '(,| AND| OR) \.\.\.$', ''),
 						  substring(part[3] FROM '(,| AND| OR) \.\.\.$'),
-						  CASE WHEN part[3] ~ '\{(k|column|column_text)\}' THEN 'keys' ELSE 'sets' END) AS l (entry, joint, kind),
+						  CASE WHEN part[3] ~ '\{(k|column|\w+_equal)\}' THEN 'keys' ELSE 'sets' END) AS l (entry, joint, kind),
 					jsonb_array_elements(names->l.kind) WITH ORDINALITY AS e (value, i))
 			ELSE coalesce(part[4], '') END;
 	END LOOP;

@@ -25,10 +25,10 @@
 -- matters.  Deferred, they are appended to a table without looking at the sets, so no
 -- writer waits for another, and the sets take them up later.
 --
-CREATE FUNCTION _roaring64_rollup_template(name text)
+-- Where the sets do not follow what goes.
+CREATE FUNCTION _roaring64_rollup_adding(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
-
 -- Deferred, a partitioned table: appends the new row.
 WHEN 'row' THEN $$
 BEGIN
@@ -46,23 +46,98 @@ BEGIN
 END
 $$
 
--- Deferred, another table: appends the new rows.
+-- Deferred, another table, and at commit, until all is copied: appends the new rows.
 WHEN 'append' THEN $$
 BEGIN{refused}
-	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id)
-	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
-	FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
-	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]){except};
+	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id){added};
 	RETURN NULL;
 END
 $$
--- that are not as they were
+-- At commit: adds their ids.
+WHEN 'add' THEN $$
+BEGIN{refused}{merge};
+	RETURN NULL;
+END
+$$
+-- What is added: what is in a set,
+WHEN 'added' THEN $$
+	SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id
+	FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
+	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]){except}$$
+-- and is not as it was.
 WHEN 'except' THEN $$
 	EXCEPT ALL
-	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
+	SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id
 	FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f$$
+-- Keys in their order.  An out-of-line value that does not change is not written again.
+WHEN 'merge' THEN $$
+	INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+	SELECT [k{k}, ...], [coalesce({ext}.roaring64_agg(id) FILTER (WHERE c{n}), '{}'), ...]
+	FROM ({added}) AS a
+	GROUP BY [k{k}, ...]
+	ORDER BY [k{k}, ...]
+	ON CONFLICT ([{column}, ...]) DO UPDATE SET
+		[{set} = CASE WHEN {ext}.roaring64_is_empty(excluded.{set}) THEN t.{set}
+			ELSE {ext}.roaring64_or(t.{set}, excluded.{set}) END, ...]$$
+END;
+COMMENT ON FUNCTION _roaring64_rollup_adding(text) IS 'templates of the triggers of a rollup that only adds';
 
--- At commit, what follows, until all is copied: appends the ids of what is written.
+-- Where they follow what goes, at commit.
+CREATE FUNCTION _roaring64_rollup_following(name text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE name
+-- Once all is copied: a key at a time, in their order.
+WHEN 'change' THEN $$
+#variable_conflict use_column
+DECLARE
+	change record;			-- of a key: ids to add to each set, and to take from it
+	present record;			-- those of them that the source has
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' AND NOT EXISTS (SELECT FROM {state}) THEN
+		RAISE serialization_failure USING
+			MESSAGE = format('could not serialize access: the rollup %s is newer than the transaction', {target_text}),
+			HINT = 'The transaction might succeed if retried.';
+	END IF;
+	FOR change IN{changes}
+	LOOP{follow}
+	END LOOP;
+	RETURN NULL;
+END
+$$
+WHEN 'changes' THEN $$
+		SELECT [f.k{k}{collate} AS k{k}, ...],
+			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS {some}{n}, ...],
+			['{}'::{ext}.roaring64 AS {none}{n}, ...]
+		FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
+		WHERE f.id IS NOT NULL
+		GROUP BY [f.k{k}{collate}, ...]
+		ORDER BY [k{k}, ...]$$
+-- A statement can change a row again, as actions of foreign keys do, so what counts is by
+-- how many rows more or less an id has.
+WHEN 'changes_update' THEN $$
+		SELECT [k{k}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
+		FROM (
+			SELECT [k{k}, ...], id, [sum(sign) FILTER (WHERE c{n}) AS s{n}, ...]
+			FROM (
+				SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id, 1 AS sign
+				FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
+				UNION ALL
+				SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id, -1
+				FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f) AS f
+			WHERE id IS NOT NULL
+			GROUP BY [k{k}, ...], id) AS ids
+		GROUP BY [k{k}, ...]
+		ORDER BY [k{k}, ...]$$
+END;
+COMMENT ON FUNCTION _roaring64_rollup_following(text) IS 'templates of the triggers of a rollup that follows';
+
+-- The same, until all is copied; and what both do to a key.
+CREATE FUNCTION _roaring64_rollup_changing(name text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE name
+-- Until all is copied: appends the ids of what is written.
 WHEN 'touch' THEN $$
 BEGIN
 	INSERT INTO {pending} ([k{k}, ...], id)
@@ -85,12 +160,35 @@ BEGIN
 		FROM touched
 		GROUP BY [k{k}, ...]
 		ORDER BY [k{k}, ...]
-	LOOP{carry}
+	LOOP{follow}
 	END LOOP;
 END
 $$
+-- What becomes of a key: what is expected, and then what is there.
+WHEN 'follow' THEN $$
+		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) AND ...];
+		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
+		VALUES ([change.k{k}, ...], [change.a{n}, ...])
+		ON CONFLICT ([{column}, ...]) DO UPDATE SET
+			[{set} = CASE WHEN {ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) THEN t.{set}
+				ELSE {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, change.r{n}), change.a{n}) END, ...];
+		SELECT [{ext}.roaring64_and(coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}'),
+				{ext}.roaring64_or(change.a{n}, change.r{n})) AS a{n}, ...] INTO present
+		FROM {rows} AS f
+		WHERE [{rows_equal} AND ...] AND f.i = ANY (({changed})::bigint[]);
+		IF [present.a{n} OPERATOR({ext}.<>) change.a{n} OR ...] THEN
+			UPDATE {target} AS t SET
+				[{set} = {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, {ext}.roaring64_or(change.a{n}, change.r{n})),
+					present.a{n}), ...]
+			WHERE [{target_equal} AND ...];
+		END IF;$$
+END;
+COMMENT ON FUNCTION _roaring64_rollup_changing(text) IS 'templates of what changes a key of a rollup that follows';
 
--- What does not follow what goes refuses it, or only looks for it.
+-- All of them, and what does not follow what goes, which refuses it or only looks for it.
+CREATE FUNCTION _roaring64_rollup_template(name text)
+RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
+RETURN CASE name
 WHEN 'refuse_truncate' THEN $$
 	{refusal}$$
 WHEN 'refuse_delete' THEN $$
@@ -128,86 +226,8 @@ BEGIN{refused}
 	RETURN NULL;
 END
 $$
-
--- At commit: a key at a time, in their order.
-WHEN 'change' THEN $$
-#variable_conflict use_column
-DECLARE
-	change record;			-- of a key: ids to add to each set, and to take from it
-	present record;			-- those of them that the source has
-BEGIN{refused}
-	IF current_setting('transaction_isolation') <> 'read committed' AND NOT EXISTS (SELECT FROM {state}) THEN
-		RAISE serialization_failure USING
-			MESSAGE = format('could not serialize access: the rollup %s is newer than the transaction', {target_text}),
-			HINT = 'The transaction might succeed if retried.';
-	ELSIF EXISTS (
-		SELECT FROM (VALUES [({column_text}), ...], [({set_text}), ...]) AS c (name)
-		WHERE NOT EXISTS (SELECT FROM pg_attribute
-						  WHERE attrelid = to_regclass({target_text}) AND attname = c.name AND NOT attisdropped)) THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('the rollup %s, or a column of it, is not there', {target_text}),
-			DETAIL = 'It was dropped, renamed or moved, while triggers carry changes to it.',
-			HINT = format('Give it its name again, or call roaring64_rollup_drop(%L).', {target_text});
-	END IF;
-	FOR change IN{changes}
-	LOOP{carry}
-	END LOOP;
-	RETURN NULL;
-END
-$$
-WHEN 'changes' THEN $$
-		SELECT [f.k{k}{collate} AS k{k}, ...],
-			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS {some}{n}, ...],
-			['{}'::{ext}.roaring64 AS {none}{n}, ...]
-		FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
-		WHERE f.id IS NOT NULL
-		GROUP BY [f.k{k}{collate}, ...]
-		ORDER BY [k{k}, ...]$$
--- A statement can change a row again, as actions of foreign keys do, so what counts is by
--- how many rows more or less an id has.
-WHEN 'changes_update' THEN $$
-		SELECT [k{k}, ...],
-			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
-			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
-		FROM (
-			SELECT [k{k}, ...], id, [sum(sign) FILTER (WHERE c{n}) AS s{n}, ...]
-			FROM (
-				SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id, 1 AS sign
-				FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
-				UNION ALL
-				SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id, -1
-				FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f) AS f
-			WHERE id IS NOT NULL
-			GROUP BY [k{k}, ...], id) AS ids
-		GROUP BY [k{k}, ...]
-		ORDER BY [k{k}, ...]$$
-
--- Only adds.  An out-of-line value that does not change is not written again.
-WHEN 'add' THEN $$
-		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND ...];
-		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
-		VALUES ([change.k{k}, ...], [change.a{n}, ...])
-		ON CONFLICT ([{column}, ...]) DO UPDATE SET
-			[{set} = CASE WHEN {ext}.roaring64_is_empty(change.a{n}) THEN t.{set}
-				ELSE {ext}.roaring64_or(t.{set}, change.a{n}) END, ...];$$
--- Follows what goes.
-WHEN 'follow' THEN $$
-		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) AND ...];
-		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
-		VALUES ([change.k{k}, ...], [change.a{n}, ...])
-		ON CONFLICT ([{column}, ...]) DO UPDATE SET
-			[{set} = CASE WHEN {ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) THEN t.{set}
-				ELSE {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, change.r{n}), change.a{n}) END, ...];
-		SELECT [{ext}.roaring64_and(coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}'),
-				{ext}.roaring64_or(change.a{n}, change.r{n})) AS a{n}, ...] INTO present
-		FROM {rows} AS f
-		WHERE {rows_match} AND f.i = ANY (({changed})::bigint[]);
-		IF [present.a{n} OPERATOR({ext}.<>) change.a{n} OR ...] THEN
-			UPDATE {target} AS t SET
-				[{set} = {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, {ext}.roaring64_or(change.a{n}, change.r{n})),
-					present.a{n}), ...]
-			WHERE {target_match};
-		END IF;$$
+ELSE coalesce(@extschema@._roaring64_rollup_adding(name), @extschema@._roaring64_rollup_following(name),
+			  @extschema@._roaring64_rollup_changing(name))
 END;
 COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of the triggers of a rollup';
 
@@ -222,15 +242,15 @@ DECLARE
 		WHEN event = 'pending' THEN 'take_up'
 		WHEN (names->>'partitioned')::boolean THEN 'row'
 		WHEN event = 'truncate' OR event = 'delete' AND deletes = 'refuse' THEN 'refuse'
-		WHEN deletes = 'follow' AND copying THEN 'touch'
+		WHEN deletes = 'follow' THEN CASE WHEN copying THEN 'touch' ELSE 'change' END
 		WHEN (names->>'deferred')::boolean OR copying THEN 'append'
-		ELSE 'change' END;
+		ELSE 'add' END;
 	parts jsonb := names || jsonb_build_object('refused', '', 'except', '',
 		'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
 		'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
 		'some', CASE event WHEN 'delete' THEN 'r' ELSE 'a' END, 'none', CASE event WHEN 'delete' THEN 'a' ELSE 'r' END,
-		'written', CASE event WHEN 'insert' THEN 'roaring64_new' WHEN 'delete' THEN 'roaring64_old'
-			ELSE '(TABLE roaring64_old UNION ALL TABLE roaring64_new)' END);
+		'written', CASE WHEN event = 'insert' OR deletes <> 'follow' THEN 'roaring64_new'
+			WHEN event = 'delete' THEN 'roaring64_old' ELSE '(TABLE roaring64_old UNION ALL TABLE roaring64_new)' END);
 	part record;
 BEGIN
 	-- from the innermost to the outermost
@@ -241,8 +261,10 @@ BEGIN
 			('refused', 'childless', event = 'update' AND deletes = 'keep'),
 			('refused', 'refuse_' || event, event = 'truncate' OR event <> 'insert' AND deletes = 'refuse'),
 			('except', 'except', event = 'update'),
+			('added', 'added', kind IN ('append', 'add')),
+			('merge', 'merge', kind = 'add'),
 			('changes', CASE event WHEN 'update' THEN 'changes_update' ELSE 'changes' END, kind = 'change'),
-			('carry', CASE deletes WHEN 'follow' THEN 'follow' ELSE 'add' END, kind IN ('change', 'take_up')),
+			('follow', 'follow', kind IN ('change', 'take_up')),
 			('body', kind, true)) AS p (name, template, is_used)
 		WHERE is_used
 	LOOP

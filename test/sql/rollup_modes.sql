@@ -227,12 +227,14 @@ ALTER TABLE purchases DROP COLUMN status;
 \set VERBOSITY terse
 ALTER TABLE purchases ALTER COLUMN status TYPE varchar(10);
 \set VERBOSITY default
--- the target and its columns: an error that says what to do, and nothing is lost
+-- the target and its columns: an error of the server's, and nothing is lost
+\set VERBOSITY terse
 ALTER TABLE order_sets RENAME open TO opened;
 INSERT INTO purchases VALUES (21, 1, 'open');
 ALTER TABLE order_sets RENAME opened TO open;
 ALTER TABLE order_sets RENAME TO other_sets;
 INSERT INTO purchases VALUES (21, 1, 'open');
+\set VERBOSITY default
 SELECT * FROM roaring64_rollup_verify('other_sets');
 ALTER TABLE other_sets SET SCHEMA public;
 CALL roaring64_rollup_create('purchases', 'order_sets');
@@ -428,7 +430,7 @@ INSERT INTO tags
 SELECT 't' || t, l, (SELECT roaring64_agg(d) FROM generate_series(1, 3000) d WHERE hashint8extended(d * 100 + t, length(l)) % (t * length(l)) = 0)
 FROM generate_series(1, 60) t, unnest(ARRAY['a', 'bb', 'ccc']) l;
 INSERT INTO tags VALUES ('none', 'a', '{}'), ('null', 'a', NULL);
--- against all of them, with an index on the cardinality and without, for filters of all sizes
+-- against all of them, for filters of all sizes
 CREATE FUNCTION facets_differ() RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*) FROM (VALUES ('{}'), ('{5}'), ('{5,6,7,8}'), ((int8range(1, 300)::roaring64)), ((int8range(1, 3001)::roaring64)), ('{99999}'),
 		((SELECT roaring64_agg(3 * i) FROM generate_series(1, 900) i))) AS f (filter),
@@ -439,14 +441,8 @@ CREATE FUNCTION facets_differ() RETURNS bigint LANGUAGE sql AS $$
 		LATERAL (SELECT array_agg(c ORDER BY c DESC) AS counts FROM (SELECT roaring64_and_cardinality(docs, filter) AS c FROM tags ORDER BY 1 DESC NULLS LAST LIMIT n) t WHERE c > 0) AS expected
 	WHERE found.counts IS DISTINCT FROM expected.counts OR found.count <> found.rows OR NOT found.true_counts $$;
 SELECT facets_differ();
-CREATE INDEX tags_by_size ON tags (roaring64_cardinality(docs));
-BEGIN;
-SET LOCAL enable_sort = off;
-SELECT facets_differ();
-SELECT pg_stat_get_xact_numscans('tags_by_size'::regclass) > 0 AS by_index;
-COMMIT;
 SELECT * FROM roaring64_facets('tags', 'docs', '{1,2,3,4,5,6,7,8,9,10}', 2) WHERE count > 5;
--- few of many are looked at: a view counts
+-- of a view
 CREATE VIEW tags_seen AS SELECT * FROM tags;
 SELECT count(*) FROM roaring64_facets('tags_seen', 'docs', int8range(1, 3001)::roaring64, 7);
 SELECT * FROM roaring64_facets('tags', 'docs', '{1}', 0);

@@ -102,8 +102,8 @@ DROP EXTENSION roaring64;
 DROP EXTENSION roaring64 CASCADE;
 SELECT * FROM extensions;
 SELECT * FROM visitors ORDER BY site;
-\set VERBOSITY default
 INSERT INTO visit VALUES (1, 11);
+\set VERBOSITY default
 -- the rollups can be ended, and the source is written to again
 CREATE EXTENSION roaring64_tables SCHEMA sets CASCADE;
 SELECT sets.roaring64_rollup_drop('visitors');
