@@ -329,8 +329,8 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_copy(regclass, jsonb) IS 'step of a rollup: copies a table';
 
--- The last step.  What is pending becomes less from one round to the next, unless it comes
--- faster than it goes.
+-- The last step.  What is pending becomes less from one round to the next, or it comes faster
+-- than it goes, and writers would wait for what is left.
 CREATE FUNCTION _roaring64_rollup_complete(source regclass, place regclass, m jsonb)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET enable_seqscan = off SET jit = off
@@ -338,6 +338,8 @@ AS $$
 DECLARE
 	names jsonb := m->'names';
 	start timestamptz;
+	took interval;
+	took_before interval;
 	is_last boolean := false;
 BEGIN
 	EXECUTE 'ANALYZE ' || (names->>'target');
@@ -352,7 +354,14 @@ BEGIN
 			PERFORM @extschema@._roaring64_rollup_fold(place, names->>'name', 0, 1::bigint << 50);
 		END IF;
 		EXIT WHEN is_last;
-		is_last := round = 10 OR clock_timestamp() < start + interval '0.1 seconds';
+		took := clock_timestamp() - start;
+		IF took > interval '1 second' AND took > took_before THEN
+			RAISE object_not_in_prerequisite_state USING
+				MESSAGE = format('more is written to %s than the rollup %I can take up', source, names->>'name'),
+				HINT = 'Call it again when less is written, or make one that is deferred.';
+		END IF;
+		took_before := took;
+		is_last := round = 10 OR took < interval '0.1 seconds';
 		IF is_last THEN
 			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
 		END IF;
