@@ -418,6 +418,33 @@ has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
 	return bms_is_subset(wanted, kept);
 }
 
+/* Estimates all but what depends on the order of the rows. */
+static void
+estimate_lookup(PlannerInfo *root, List *clauses, Node *id, Node *set,
+				bool is_join, LookupCost *cost)
+{
+	IndexOptInfo *index = cost->index;
+	RelOptInfo *rel = index->rel;
+
+	cost->index_only = has_all_columns(rel, index);
+	cost->selectivity = clauselist_selectivity(root, clauses, rel->relid,
+											   JOIN_INNER, NULL);
+	cost->descent_cost = cpu_operator_cost *
+		(ceil(log2(Max(index->tuples, 2))) +
+		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
+	/* without the tests, which a join makes too without being charged */
+	cost->read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
+	cost->table_cost = cost->read_cost + rel->tuples * 10 * cpu_operator_cost;
+
+	/*
+	 * An expression can fail for a row that a partial index leaves out, so it
+	 * must not be computed for all rows.
+	 */
+	cost->can_turn = roaring64_allows_seqscan(rel) &&
+		(index->indexprs == NIL || index->indpred == NIL);
+	count_searches(root, id, set, is_join, cost);
+}
+
 /* Offers the planner lookups by an index for one test, or two. */
 static void
 add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
@@ -455,25 +482,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 			cost.loop_count = Max(cost.loop_count,
 								  root->simple_rel_array[relid]->rows);
 
-	cost.index_only = has_all_columns(rel, index);
-	cost.selectivity = clauselist_selectivity(root, clauses, rel->relid,
-											  JOIN_INNER, NULL);
-	cost.descent_cost = cpu_operator_cost *
-		(ceil(log2(Max(index->tuples, 2))) +
-		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
-	/* without the tests, which a join makes too without being charged */
-	cost.read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
-	cost.table_cost = cost.read_cost + rel->tuples * 10 * cpu_operator_cost;
-
-	/*
-	 * An expression can fail for a row that a partial index leaves out, so it
-	 * must not be computed for all rows.
-	 */
-	cost.can_turn = roaring64_allows_seqscan(rel) &&
-		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, tests[0].id, combine_sets(estimated, ntests), is_join,
-				   &cost);
-
+	estimate_lookup(root, clauses, tests[0].id,
+					combine_sets(estimated, ntests), is_join, &cost);
 	add_lookup_path(root, &cost, &path, tests, ntests, false, NIL);
 	for (int descending = 0; descending <= 1; descending++)
 	{

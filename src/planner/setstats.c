@@ -31,12 +31,8 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/stratnum.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
-
-#include "utils/memutils.h"
 
 #include "planner/planner.h"
 #include "planner/statistics.h"
@@ -45,9 +41,6 @@
 /* Most common sets of a column to test; to join with those of another one. */
 #define MAX_COMMON_SETS		100
 #define MAX_SETS_JOINED		32
-
-/* A set is counted by bins that have so many different integers or more. */
-#define MIN_PER_BIN		8
 
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
@@ -61,14 +54,6 @@ typedef struct Tally
 	double		log_none;		/* logarithm of the chance of none of them */
 	double		log_all;		/* and of all of them */
 } Tally;
-
-/* One slot of a statistics tuple; empty if there is none. */
-static void
-load_slot(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
-{
-	if (!get_attstatsslot(slot, tuple, kind, InvalidOid, flags))
-		memset(slot, 0, sizeof(*slot));
-}
 
 /* Empties a slot whose layout is not the one we know. */
 static void
@@ -100,20 +85,22 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	if (!statistic_proc_security_check(vardata, function))
 		return;
 
-	load_slot(tuple, STATISTIC_KIND_MCELEM, ATTSTATSSLOT_NUMBERS |
-			  (with_common ? ATTSTATSSLOT_VALUES : 0), &stats->mcelem);
-	load_slot(tuple, STATISTIC_KIND_MCV,
-			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->sets);
+	/* a slot that is not there is left empty */
+	get_attstatsslot(&stats->mcelem, tuple, STATISTIC_KIND_MCELEM, InvalidOid,
+					 ATTSTATSSLOT_NUMBERS |
+					 (with_common ? ATTSTATSSLOT_VALUES : 0));
+	get_attstatsslot(&stats->sets, tuple, STATISTIC_KIND_MCV, InvalidOid,
+					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	stats->nsets = Min(stats->sets.nvalues, stats->sets.nnumbers);
 	check_slot(&stats->mcelem, stats->mcelem.nnumbers > 3 &&
 			   (!with_common ||
 				(stats->mcelem.valuetype == INT8OID &&
 				 stats->mcelem.nnumbers == stats->mcelem.nvalues + 3)));
-	load_slot(tuple, STATISTIC_KIND_DECHIST, ATTSTATSSLOT_NUMBERS,
-			  &stats->dechist);
+	get_attstatsslot(&stats->dechist, tuple, STATISTIC_KIND_DECHIST, InvalidOid,
+					 ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->dechist, stats->dechist.nnumbers > 1);
-	load_slot(tuple, ROARING64_STATISTIC_KIND_REST,
-			  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &stats->rest);
+	get_attstatsslot(&stats->rest, tuple, ROARING64_STATISTIC_KIND_REST,
+					 InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&
 			   stats->rest.nnumbers > 1 &&
 			   stats->rest.nnumbers == stats->rest.nvalues);
@@ -142,8 +129,9 @@ probe_count(Probe *probe, int64 lo, int64 hi)
 	return roaring64_width(Max(lo, probe->lo), Min(hi, probe->hi));
 }
 
-static double
-probe_size(Probe *probe)
+/* How many elements a probe has. */
+double
+roaring64_probe_size(Probe *probe)
 {
 	return probe_count(probe, PG_INT64_MIN, PG_INT64_MAX);
 }
@@ -193,7 +181,7 @@ tally_rest(const SetStats *stats, Probe *probe,
 		   const int64 *common, int ncommon, Tally *tally)
 {
 	int			bins = stats->nbins;
-	double		outside = probe_size(probe) - ncommon;
+	double		outside = roaring64_probe_size(probe) - ncommon;
 	double		least = 1;
 	int			next = 0;
 	int64		element;
@@ -262,9 +250,16 @@ make_tally(const SetStats *stats, Probe *probe)
 	if (stats->nbins > 0)
 		tally_rest(stats, probe, common, n, &tally);
 	else if (probe->is_set || probe->lo == probe->hi)
-		add_to_tally(&tally, probe_size(probe) - n, 0);
+		add_to_tally(&tally, roaring64_probe_size(probe) - n, 0);
 	pfree(common);
 	return tally;
+}
+
+/* How many elements of a probe a non-null row has, on average; -1 if unknown. */
+double
+roaring64_expected_hits(const SetStats *stats, Probe *probe)
+{
+	return stats->distinct > 0 ? make_tally(stats, probe).hits : -1;
 }
 
 /* The chance that a set has a given element of the column; -1 if unknown. */
@@ -350,7 +345,7 @@ note_tested(Side *side, int nsets)
 		SizeClass  *class = &side->classes[side->nclasses - 1];
 
 		while (class > side->classes &&
-			   class->least > probe_size(&side->probes[i]))
+			   class->least > roaring64_probe_size(&side->probes[i]))
 			class--;
 		class->tested += side->shares[i];
 		share += side->shares[i];
@@ -382,7 +377,7 @@ test_common_sets(TestKind kind, Side *a, Side *b, double *tested, double *hits)
 		double		both = !y->is_set ? probe_count(x, y->lo, y->hi) :
 			(double) r64_and_cardinality(&x->set, &y->set);
 		bool		passes = kind == TEST_OVERLAPS ? both > 0 :
-			both == probe_size(kind == TEST_CONTAINS ? y : x);
+			both == roaring64_probe_size(kind == TEST_CONTAINS ? y : x);
 
 		if (passes)
 			passing += share;
@@ -471,7 +466,7 @@ double
 roaring64_share_passing(const SetStats *stats, TestKind kind,
 						Probe *probe, bool test_common)
 {
-	double		size = probe_size(probe);
+	double		size = roaring64_probe_size(probe);
 	double		tested;
 	Tally		tally = {0};
 	Side		column;
@@ -552,7 +547,6 @@ expected_common(const SetStats *a, const SetStats *b)
 	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
 }
 
-
 /*
  * The share of the pairs of non-null rows of two columns whose sets pass a test,
  * the left one from a.  In *tested, the share of which this is known.
@@ -572,348 +566,4 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 	describe_column(a, &left);
 	describe_column(b, &right);
 	return share_of_pairs(kind, &left, &right, &tally, tested);
-}
-
-/* Reads a slot of integers, and makes bigints of them. */
-static void
-load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
-{
-	load_slot(tuple, kind, flags, slot);
-	check_slot(slot, slot->valuetype == INT8OID ||
-			   slot->valuetype == INT4OID || slot->valuetype == INT2OID);
-	for (int i = 0; i < slot->nvalues && slot->valuetype != INT8OID; i++)
-		slot->values[i] = Int64GetDatum(slot->valuetype == INT4OID ?
-										DatumGetInt32(slot->values[i]) :
-										DatumGetInt16(slot->values[i]));
-}
-
-/*
- * How much a set has of the rows in a histogram of integers, which so many
- * different ones are in.  common are those that are not in it.
- */
-static double
-share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
-			  double distinct, r64_set *set)
-{
-	int			n = bounds->nvalues - 1;
-
-	/* bins of the same frequency can be put together */
-	int			bins = r64_cardinality(set) <= distinct / n ? 1 :
-		(int) Min(n, Max(distinct / MIN_PER_BIN, 1));
-	double		share = 0;
-
-	distinct = Max(distinct / bins, 1);
-	for (int bin = 0; bin < bins; bin++)
-	{
-		int64		lo = DatumGetInt64(bounds->values[bin * n / bins]);
-		int64		hi = DatumGetInt64(bounds->values[(bin + 1) * n / bins]);
-		double		count;
-		int64		first;
-		int64		last;
-
-		if (bin < bins - 1 && hi > lo)
-			hi--;
-		count = (double) r64_count_range(set, lo, hi);
-		for (int i = 0; count > 0 && i < common->nvalues; i++)
-		{
-			int64		v = DatumGetInt64(common->values[i]);
-
-			if (lo <= v && v <= hi && r64_contains(set, v))
-				count--;
-		}
-		/* a set that has too many has integers that are in no row */
-		if (count > distinct && r64_next(set, lo, &first) &&
-			r64_prev(set, hi, &last))
-			count = distinct * roaring64_width(first, last) /
-				roaring64_width(lo, hi);
-		share += Min(count / distinct, 1) / bins;
-	}
-	return share;
-}
-
-/*
- * The share of the rows of a column of integers beyond an end of the histogram,
- * >= v or <= v by the strategy, but not more than most.  Core asks an index where
- * the column ends.
- */
-static double
-share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
-			 int64 v, double most)
-{
-	OpExpr	   *beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
-										   strategy, v, false);
-
-	return Min(most, restriction_selectivity(root, beyond->opno, beyond->args,
-											 InvalidOid, 0));
-}
-
-/*
- * The share of the rows of a column of integers, of which so many are different,
- * whose value is in a set.  function is what is estimated.
- */
-double
-roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
-					   Oid function, double distinct, r64_set *set)
-{
-	HeapTuple	tuple = vardata->statsTuple;
-	AttStatsSlot common;
-	AttStatsSlot bounds;
-	double		left;
-	double		each;
-	double		share = 0;
-	int64		v;
-
-	r64_index_set(set);
-	if (!HeapTupleIsValid(tuple) ||
-		!statistic_proc_security_check(vardata, function))
-		return r64_cardinality(set) / distinct;
-	left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
-	each = left / distinct;
-	load_integers(tuple, STATISTIC_KIND_MCV,
-				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &common);
-	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES,
-				  &bounds);
-	for (int i = 0; i < Min(common.nvalues, common.nnumbers); i++)
-	{
-		left -= common.numbers[i];
-		if (r64_contains(set, DatumGetInt64(common.values[i])))
-			share += common.numbers[i];
-	}
-	if (bounds.nvalues > 1)
-	{
-		int64		lo = DatumGetInt64(bounds.values[0]);
-		int64		hi = DatumGetInt64(bounds.values[bounds.nvalues - 1]);
-
-		share += Max(left, 0) * share_in_bins(&bounds, &common,
-											  distinct - common.nvalues, set);
-		if (r64_prev(set, lo - 1, &v) && v < lo)
-			share += share_beyond(root, vardata, BTLessEqualStrategyNumber, v,
-								  r64_count_range(set, PG_INT64_MIN, v) * each);
-		if (r64_next(set, hi + 1, &v) && v > hi)
-			share += share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v,
-								  r64_count_range(set, v, PG_INT64_MAX) * each);
-	}
-	else if (common.nvalues == 0)
-		share = r64_cardinality(set) * each;
-	free_attstatsslot(&common);
-	free_attstatsslot(&bounds);
-	return share;
-}
-
-/*
- * What expressions have been estimated to in a plan, since a stable function can
- * take long.  It lies in the context of the plan, and is forgotten with that.
- */
-static struct
-{
-	PlannerGlobal *plan;
-	List	   *expressions;
-	List	   *values;
-}			estimated;
-
-static void
-forget_estimated(void *arg)
-{
-	memset(&estimated, 0, sizeof(estimated));
-}
-
-/* estimate_expression_value(), but once a plan; not at all if root is NULL. */
-Node *
-roaring64_estimate_once(PlannerInfo *root, Node *node)
-{
-	Node	   *value;
-	MemoryContext oldcontext;
-	ListCell   *a;
-	ListCell   *b;
-
-	if (root == NULL || IsA(node, Const))
-		return node;
-	if (estimated.plan == root->glob)
-		forboth(a, estimated.expressions, b, estimated.values)
-			if (equal(lfirst(a), node))
-			return lfirst(b);
-	/* this can make other plans */
-	value = estimate_expression_value(root, node);
-	if (!IsA(value, Const))
-		return value;
-	oldcontext = MemoryContextSwitchTo(root->planner_cxt);
-	if (estimated.plan != root->glob)
-	{
-		MemoryContextCallback *callback = palloc0(sizeof(*callback));
-
-		callback->func = forget_estimated;
-		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-		forget_estimated(NULL);
-		estimated.plan = root->glob;
-	}
-	estimated.expressions = lappend(estimated.expressions, copyObject(node));
-	estimated.values = lappend(estimated.values, copyObject(value));
-	MemoryContextSwitchTo(oldcontext);
-	return value;
-}
-
-/* The expression with what is known before execution filled in. */
-static Node *
-reduce(PlannerInfo *root, Node *node)
-{
-	node = roaring64_estimate_once(root, node);
-	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
-		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
-			(Node *) ((PlaceHolderVar *) node)->phexpr;
-	return node;
-}
-
-/*
- * Whether an expression is a constant that a column can be tested with.  It is
- * good for as long as the current memory context is.  root may be NULL.
- */
-bool
-roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
-{
-	Const	   *constant = (Const *) reduce(root, node);
-	Oid			type;
-
-	memset(probe, 0, sizeof(*probe));
-	if (!IsA(constant, Const) || constant->constisnull)
-		return false;
-	type = getBaseType(constant->consttype);
-	probe->is_set = roaring64_is_type(type);
-	if (probe->is_set)
-		probe->set = DatumGetRoaring64(constant->constvalue);
-	else if (type == INT8RANGEOID)
-		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
-	else if (type == INT8OID)
-		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
-	else
-		return false;
-	return true;
-}
-
-/* The same of sets only. */
-bool
-roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
-{
-	Probe		probe;
-
-	if (!roaring64_make_probe(root, node, &probe))
-		return false;
-	*set = probe.set;
-	return probe.is_set;
-}
-
-/*
- * Reads the statistics of an expression that is a column of a relation that the
- * planner knows.  examine_variable insists on that, but support functions are
- * also asked about expressions that are above all relations.
- */
-static bool
-load_column_stats(PlannerInfo *root, Node *node, bool with_common,
-				  SetStats *stats)
-{
-	Var		   *var = (Var *) node;
-	VariableStatData vardata;
-
-	if (root == NULL || !IsA(node, Var) || var->varlevelsup != 0 ||
-		root->simple_rel_array == NULL ||
-		var->varno <= 0 || var->varno >= root->simple_rel_array_size ||
-		root->simple_rel_array[var->varno] == NULL)
-		return false;
-	examine_variable(root, node, 0, &vardata);
-	roaring64_load_stats(&vardata, InvalidOid, with_common, stats);
-	ReleaseVariableStats(vardata);
-	return true;
-}
-
-/* The share of the rows for which an expression is an empty set. */
-double
-roaring64_share_empty(PlannerInfo *root, Node *node)
-{
-	Probe		nothing = {.lo = 1,.hi = 0};
-	SetStats	stats = {0};
-
-	if (!load_column_stats(root, reduce(root, node), false, &stats))
-		return ROARING64_DEFAULT_SHARE;
-	stats.nonnull *= roaring64_share_passing(&stats, TEST_CONTAINED, &nothing,
-											 true);
-	roaring64_free_stats(&stats);
-	return stats.nonnull;
-}
-
-/*
- * How many elements of an expression that gives a set are in another set, or
- * in a range; -1 if unknown.
- */
-double
-roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
-{
-	r64_set		set;
-	Probe		probe;
-	SetStats	stats;
-	double		hits = -1;
-
-	if (!roaring64_make_probe(root, part, &probe))
-		return roaring64_expected_cardinality(root, node);
-	if (!probe.is_set && roaring64_constant_set(root, node, &set))
-		return (double) r64_count_range(&set, probe.lo, probe.hi);
-	if (load_column_stats(root, reduce(root, node), true, &stats))
-	{
-		if (probe.is_set)
-			r64_index_set(&probe.set);
-		if (stats.distinct > 0)
-			hits = make_tally(&stats, &probe).hits;
-		roaring64_free_stats(&stats);
-	}
-	if (hits < 0)
-		hits = roaring64_expected_cardinality(root, node);
-	return Min(hits, probe_size(&probe));
-}
-
-/*
- * How many elements the result of a set operation has, as if the operands had
- * none in common unless the operation is an intersection; -1 if unknown.
- */
-static double
-operation_cardinality(PlannerInfo *root, Node *node)
-{
-	Oid			function;
-	List	   *args = roaring64_call(node, &function);
-	PGFunction	called = roaring64_c_function(function);
-	double		left = -1;
-	double		right = -1;
-
-	if (list_length(args) != 2)
-		return -1;
-	if (called == roaring64_and || called == roaring64_and_range)
-	{
-		left = roaring64_expected_within(root, linitial(args), lsecond(args));
-		if (called == roaring64_and)
-			right = roaring64_expected_within(root, lsecond(args),
-											  linitial(args));
-		return left < 0 ? right : right < 0 ? left : Min(left, right);
-	}
-	left = roaring64_expected_cardinality(root, linitial(args));
-	if (called == roaring64_andnot || called == roaring64_andnot_range)
-		return left;
-	if (called == roaring64_or || called == roaring64_xor)
-		right = roaring64_expected_cardinality(root, lsecond(args));
-	return left < 0 || right < 0 ? -1 : left + right;
-}
-
-/*
- * How many elements an expression has that gives a set: those of a constant,
- * the average of a column; -1 if unknown.
- */
-double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node)
-{
-	SetStats	stats;
-	r64_set		set;
-
-	node = reduce(root, node);
-	if (roaring64_constant_set(root, node, &set))
-		return (double) r64_cardinality(&set);
-	if (!load_column_stats(root, node, false, &stats))
-		return operation_cardinality(root, node);
-	roaring64_free_stats(&stats);
-	return stats.average;
 }

@@ -81,10 +81,16 @@ extern double roaring64_share_passing_unknown(const SetStats *stats,
 											  TestKind kind, double size);
 extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
 									  const SetStats *b, double *tested);
+extern double roaring64_probe_size(Probe *probe);
+extern double roaring64_expected_hits(const SetStats *stats, Probe *probe);
 extern double roaring64_average_frequency(const SetStats *stats);
+
+/* idstats.c */
 extern double roaring64_share_in_set(PlannerInfo *root,
 									 VariableStatData *vardata, Oid function,
 									 double distinct, r64_set *set);
+
+/* expressions.c */
 extern Node *roaring64_estimate_once(PlannerInfo *root, Node *node);
 extern bool roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,

@@ -1,0 +1,155 @@
+/*-------------------------------------------------------------------------
+ *
+ * idstats.c
+ *	  What the statistics of a column of integers say about "id <@ set".
+ *
+ * Core looks each element of an array up in them.  A set can have more elements
+ * than there is time for, so it is counted by the bins of the histogram.
+ *
+ * src/planner/idstats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+
+#include "planner/planner.h"
+#include "planner/statistics.h"
+
+/* A set is counted by bins that have so many different integers or more. */
+#define MIN_PER_BIN		8
+
+/* Reads a slot of integers, and makes bigints of them. */
+static void
+load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
+{
+	if (get_attstatsslot(slot, tuple, kind, InvalidOid, flags) &&
+		slot->valuetype != INT8OID && slot->valuetype != INT4OID &&
+		slot->valuetype != INT2OID)
+	{
+		free_attstatsslot(slot);
+		memset(slot, 0, sizeof(*slot));
+	}
+	for (int i = 0; i < slot->nvalues && slot->valuetype != INT8OID; i++)
+		slot->values[i] = Int64GetDatum(slot->valuetype == INT4OID ?
+										DatumGetInt32(slot->values[i]) :
+										DatumGetInt16(slot->values[i]));
+}
+
+/*
+ * How much a set has of the rows in a histogram of integers, which so many
+ * different ones are in.  common are those that are not in it.
+ */
+static double
+share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
+			  double distinct, r64_set *set)
+{
+	int			n = bounds->nvalues - 1;
+
+	/* bins of the same frequency can be put together */
+	int			bins = r64_cardinality(set) <= distinct / n ? 1 :
+		(int) Min(n, Max(distinct / MIN_PER_BIN, 1));
+	double		share = 0;
+
+	distinct = Max(distinct / bins, 1);
+	for (int bin = 0; bin < bins; bin++)
+	{
+		int64		lo = DatumGetInt64(bounds->values[bin * n / bins]);
+		int64		hi = DatumGetInt64(bounds->values[(bin + 1) * n / bins]);
+		double		count;
+		int64		first;
+		int64		last;
+
+		if (bin < bins - 1 && hi > lo)
+			hi--;
+		count = (double) r64_count_range(set, lo, hi);
+		for (int i = 0; count > 0 && i < common->nvalues; i++)
+		{
+			int64		v = DatumGetInt64(common->values[i]);
+
+			if (lo <= v && v <= hi && r64_contains(set, v))
+				count--;
+		}
+		/* a set that has too many has integers that are in no row */
+		if (count > distinct && r64_next(set, lo, &first) &&
+			r64_prev(set, hi, &last))
+			count = distinct * roaring64_width(first, last) /
+				roaring64_width(lo, hi);
+		share += Min(count / distinct, 1) / bins;
+	}
+	return share;
+}
+
+/*
+ * The share of the rows of a column of integers beyond an end of the histogram,
+ * >= v or <= v by the strategy, but not more than most.  Core asks an index where
+ * the column ends.
+ */
+static double
+share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
+			 int64 v, double most)
+{
+	OpExpr	   *beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
+										   strategy, v, false);
+
+	return Min(most, restriction_selectivity(root, beyond->opno, beyond->args,
+											 InvalidOid, 0));
+}
+
+/*
+ * The share of the rows of a column of integers, of which so many are different,
+ * whose value is in a set.  function is what is estimated.
+ */
+double
+roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
+					   Oid function, double distinct, r64_set *set)
+{
+	HeapTuple	tuple = vardata->statsTuple;
+	AttStatsSlot common;
+	AttStatsSlot bounds;
+	double		left;
+	double		each;
+	double		share = 0;
+	int64		v;
+
+	r64_index_set(set);
+	if (!HeapTupleIsValid(tuple) ||
+		!statistic_proc_security_check(vardata, function))
+		return r64_cardinality(set) / distinct;
+	left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	each = left / distinct;
+	load_integers(tuple, STATISTIC_KIND_MCV,
+				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &common);
+	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES,
+				  &bounds);
+	for (int i = 0; i < Min(common.nvalues, common.nnumbers); i++)
+	{
+		left -= common.numbers[i];
+		if (r64_contains(set, DatumGetInt64(common.values[i])))
+			share += common.numbers[i];
+	}
+	if (bounds.nvalues > 1)
+	{
+		int64		lo = DatumGetInt64(bounds.values[0]);
+		int64		hi = DatumGetInt64(bounds.values[bounds.nvalues - 1]);
+
+		share += Max(left, 0) * share_in_bins(&bounds, &common,
+											  distinct - common.nvalues, set);
+		if (r64_prev(set, lo - 1, &v) && v < lo)
+			share += share_beyond(root, vardata, BTLessEqualStrategyNumber, v,
+								  r64_count_range(set, PG_INT64_MIN, v) * each);
+		if (r64_next(set, hi + 1, &v) && v > hi)
+			share += share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v,
+								  r64_count_range(set, v, PG_INT64_MAX) * each);
+	}
+	else if (common.nvalues == 0)
+		share = r64_cardinality(set) * each;
+	free_attstatsslot(&common);
+	free_attstatsslot(&bounds);
+	return share;
+}
