@@ -22,7 +22,7 @@
 #include "planner/statistics.h"
 
 /* A set is counted by bins that have so many different integers or more. */
-#define MIN_PER_BIN		8
+#define MIN_PER_BIN		32
 
 /* Reads a slot of integers, and makes bigints of them. */
 static void
@@ -86,17 +86,29 @@ share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
 }
 
 /*
- * The share of the rows of a column of integers beyond an end of the histogram,
- * >= v or <= v by the strategy, but not more than most.  Core asks an index where
- * the column ends.
+ * The share of the rows of a column of integers that are in a set, each of whose
+ * elements has so much, and beyond an end of the histogram.  Core asks an index
+ * where the column ends, which is too slow if it matters little beside what is
+ * known.
  */
 static double
-share_beyond(PlannerInfo *root, VariableStatData *vardata, int strategy,
-			 int64 v, double most)
+share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
+			 int64 end, bool above, double each, double known)
 {
-	OpExpr	   *beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
-										   strategy, v, false);
+	int64		bound = roaring64_partition_bound(root, vardata, end, above);
+	int64		v;
+	double		most;
+	OpExpr	   *beyond;
 
+	if (end == bound || !(above ? r64_next(set, end + 1, &v) :
+						  r64_prev(set, end - 1, &v)))
+		return 0;
+	most = each * r64_count_range(set, above ? v : bound, above ? bound : v);
+	if (most <= known)
+		return most;
+	beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
+							   above ? BTGreaterEqualStrategyNumber :
+							   BTLessEqualStrategyNumber, v, false);
 	return Min(most, restriction_selectivity(root, beyond->opno, beyond->args,
 											 InvalidOid, 0));
 }
@@ -115,7 +127,6 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	double		left;
 	double		each;
 	double		share = 0;
-	int64		v;
 
 	r64_index_set(set);
 	if (!HeapTupleIsValid(tuple) ||
@@ -140,12 +151,8 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 
 		share += Max(left, 0) * share_in_bins(&bounds, &common,
 											  distinct - common.nvalues, set);
-		if (r64_prev(set, lo - 1, &v) && v < lo)
-			share += share_beyond(root, vardata, BTLessEqualStrategyNumber, v,
-								  r64_count_range(set, PG_INT64_MIN, v) * each);
-		if (r64_next(set, hi + 1, &v) && v > hi)
-			share += share_beyond(root, vardata, BTGreaterEqualStrategyNumber, v,
-								  r64_count_range(set, v, PG_INT64_MAX) * each);
+		share += share_beyond(root, vardata, set, lo, false, each, share);
+		share += share_beyond(root, vardata, set, hi, true, each, share);
 	}
 	else if (common.nvalues == 0)
 		share = r64_cardinality(set) * each;

@@ -75,6 +75,9 @@ extern void roaring64_price_gin(RelOptInfo *rel);
 
 /* prune.c */
 extern void roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel);
+extern int64 roaring64_partition_bound(PlannerInfo *root,
+									   const VariableStatData *vardata,
+									   int64 v, bool above);
 extern bool roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 								  RangeTblEntry *entry);
 

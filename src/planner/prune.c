@@ -86,6 +86,50 @@ get_bound(const RelOptInfo *rel, int i)
 	}
 }
 
+/* Whether the partitions of a table are ranges or lists of integers. */
+static bool
+has_bounds(const RelOptInfo *rel)
+{
+	return rel->boundinfo != NULL &&
+		rel->boundinfo->strategy != PARTITION_STRATEGY_HASH &&
+		rel->part_scheme->partopfamily[0] == INTEGER_BTREE_FAM_OID;
+}
+
+/*
+ * The greatest value that a column can have in a partition which has v there; or
+ * the least one, if not above.
+ */
+int64
+roaring64_partition_bound(PlannerInfo *root, const VariableStatData *vardata,
+						  int64 v, bool above)
+{
+	AppendRelInfo *member = root->append_rel_array == NULL ? NULL :
+		root->append_rel_array[vardata->rel->relid];
+	RelOptInfo *parent = member == NULL ? NULL :
+		root->simple_rel_array[member->parent_relid];
+	int64		none = above ? PG_INT64_MAX : PG_INT64_MIN;
+	Datum		value = Int64GetDatum(v);
+	Var		   *key;
+	bool		is_equal;
+	int			i;
+
+	if (parent == NULL || !has_bounds(parent) ||
+		parent->boundinfo->strategy != PARTITION_STRATEGY_RANGE ||
+		parent->part_scheme->partnatts != 1)
+		return none;
+	key = linitial(parent->partexprs[0]);
+	if (!IsA(key, Var) ||
+		!equal(list_nth(member->translated_vars, key->varattno - 1), vardata->var))
+		return none;
+	i = partition_range_datum_bsearch(parent->part_scheme->partsupfunc,
+									  parent->part_scheme->partcollation,
+									  parent->boundinfo, 1, &value, &is_equal);
+	if (above)
+		return i + 1 == parent->boundinfo->ndatums ? none :
+			Max(v, get_bound(parent, i + 1) - 1);
+	return i < 0 ? none : get_bound(parent, i);
+}
+
 /*
  * That id is in a set, as far as comparisons can say: it is in one of the ranges
  * that the set has between two bounds of a partitioned table, or, if that has
@@ -95,10 +139,7 @@ static Expr *
 make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 {
 	List	   *ranges = NIL;
-	int			nbounds = rel->boundinfo != NULL &&
-		rel->boundinfo->strategy != PARTITION_STRATEGY_HASH &&
-		rel->part_scheme->partopfamily[0] == INTEGER_BTREE_FAM_OID ?
-		rel->boundinfo->ndatums : 0;
+	int			nbounds = has_bounds(rel) ? rel->boundinfo->ndatums : 0;
 	int			next = 0;
 	int64		first;
 	int64		last;

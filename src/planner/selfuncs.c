@@ -39,7 +39,7 @@
 #define ELEMENT_COST		0.25
 
 /* Runs of a constant set to count before the rest is taken to be like them. */
-#define MAX_RUNS		64
+#define MAX_RUNS		8
 
 typedef struct Test
 {

@@ -353,6 +353,22 @@ SELECT within(1.1, 'SELECT FROM parted WHERE id <@ (int8range(20000, 30000)::roa
 SET enable_partition_pruning = off;
 SELECT scanned($$SELECT FROM parted WHERE id <@ '{2,400,9999}'$$);
 RESET enable_partition_pruning;
+-- what a known set has beyond the ends of partitions, which can be those of bigint
+CREATE TABLE ends (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE ends_low PARTITION OF ends FOR VALUES FROM (MINVALUE) TO (0);
+CREATE TABLE ends_high PARTITION OF ends FOR VALUES FROM (10000) TO (MAXVALUE);
+CREATE TABLE ends_rest PARTITION OF ends DEFAULT;
+CREATE INDEX ON ends (id);
+INSERT INTO ends SELECT i FROM generate_series(-10000, 20000) i;
+ANALYZE ends;
+SELECT set, within(2, 'SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
+	'(int8range(-500, 500)::roaring64 - 7)', '(int8range(9500, 10500)::roaring64 - 9999)',
+	'(int8range(19990, 900000)::roaring64 - 19995)', '(int8range(-900000, -9990)::roaring64 - -9995)',
+	'(int8range(20001, 900000)::roaring64 - 30000)', '(int8range(9000, 90000000)::roaring64 - 9500)']) set;
+INSERT INTO ends VALUES (-9223372036854775808), (9223372036854775807);
+ANALYZE ends;
+SELECT within(2, $$SELECT FROM ends WHERE id <@ '{-9223372036854775808,5,9223372036854775807}'$$);
+DROP TABLE ends;
 DROP TABLE nested, hashed, listed, parent CASCADE;
 DROP FUNCTION scanned;
 CREATE DOMAIN id_set AS roaring64 CHECK (NOT VALUE @> 0::bigint);
