@@ -362,6 +362,7 @@ static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
+	r64_buf		spread;
 	bool		left;
 
 	if (acc->flat.base == NULL ||
@@ -373,13 +374,17 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		if (op != R64_OR || !acc->asked || !acc->counted ||
 			flat.size + s->size > acc->env->max_size / 4)
 			return false;
-		replace_flat(acc, r64_unite_spread(&flat, s, &left));
+		spread = r64_unite_spread(&flat, s, &left);
+		flat = r64_open_buf(acc->env, spread);
+		/* it becomes the flat set when all is in it: this may be cancelled */
+		if (left && !r64_combine_in_place(op, &flat, s))
+		{
+			release(acc, spread.base);
+			return false;
+		}
+		replace_flat(acc, spread);
 		if (!left)
 			return true;
-		acc->changed_in_place = true;
-		flat = flat_set(acc);
-		if (!r64_combine_in_place(op, &flat, s))
-			return false;
 	}
 	forget_flat(acc);
 	acc->changed_in_place = true;

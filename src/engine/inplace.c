@@ -157,7 +157,7 @@ poll_later(void)
 /*
  * Replaces a by a op b in place, if that is possible; a's bytes must be writable.
  * Returns false if it is not, and nothing has been done.  Fails before anything
- * is, if b is damaged.  The bitsets stay such, even where runs would take fewer
+ * is, if the runs of b do not ascend.  The bitsets stay such, even where runs would take fewer
  * bytes: a is a legal set then, but perhaps not canonical.
  */
 bool

@@ -24,6 +24,9 @@
 /* A set is counted by bins that have so many different integers or more. */
 #define MIN_PER_BIN		32
 
+/* What is known is exact enough without what is so many times less. */
+#define NOTHING_BESIDE	8
+
 /* Reads a slot of integers, and makes bigints of them. */
 static void
 load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
@@ -104,7 +107,7 @@ share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
 						  r64_prev(set, end - 1, &v)))
 		return 0;
 	most = each * r64_count_range(set, above ? v : bound, above ? bound : v);
-	if (most <= known)
+	if (most <= known / NOTHING_BESIDE)
 		return most;
 	beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
 							   above ? BTGreaterEqualStrategyNumber :

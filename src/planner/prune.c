@@ -97,7 +97,9 @@ has_bounds(const RelOptInfo *rel)
 
 /*
  * The greatest value that a column can have in a partition which has v there; or
- * the least one, if not above.
+ * the least one, if not above.  Knows ranges of one column, and says the end of
+ * bigint of all other tables, also where v has come into the statistics from
+ * elsewhere.
  */
 int64
 roaring64_partition_bound(PlannerInfo *root, const VariableStatData *vardata,
@@ -111,6 +113,7 @@ roaring64_partition_bound(PlannerInfo *root, const VariableStatData *vardata,
 	Datum		value = Int64GetDatum(v);
 	Var		   *key;
 	bool		is_equal;
+	int			part;
 	int			i;
 
 	if (parent == NULL || !has_bounds(parent) ||
@@ -124,10 +127,14 @@ roaring64_partition_bound(PlannerInfo *root, const VariableStatData *vardata,
 	i = partition_range_datum_bsearch(parent->part_scheme->partsupfunc,
 									  parent->part_scheme->partcollation,
 									  parent->boundinfo, 1, &value, &is_equal);
-	if (above)
-		return i + 1 == parent->boundinfo->ndatums ? none :
-			Max(v, get_bound(parent, i + 1) - 1);
-	return i < 0 ? none : get_bound(parent, i);
+	part = parent->boundinfo->indexes[i + 1];
+	if (part < 0 || parent->part_rels[part] != vardata->rel)
+		return none;
+	if (!above)
+		return i < 0 ? none : get_bound(parent, i);
+	return i + 1 == parent->boundinfo->ndatums ||
+		get_bound(parent, i + 1) == PG_INT64_MAX ? none :
+		get_bound(parent, i + 1) - 1;
 }
 
 /*

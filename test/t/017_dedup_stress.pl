@@ -448,7 +448,7 @@ for my $set (@sets)
 {
 	my $id = query("SELECT as_id('$set', 1)");
 	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[kept('$set', 1)]::uuid[], 64)";
-	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, members FROM $split";
+	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, ids FROM $split";
 	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
 
 	is(change_beside_prepare($set, "roaring64_dedup_claim('$set', 'held', '$id')", $taken), "f\n", "$set: a claim beside a held PREPARE is a duplicate");

@@ -390,6 +390,48 @@ add_damaged(void)
 }
 
 /*
+ * A union is left by longjmp from a poll: nothing of it is there then.  The set
+ * is counted, so that what comes is spread and put in place, with more bitsets
+ * than there are without a poll.
+ */
+static void
+add_interrupted(void)
+{
+	range_list	few = {0};
+	range_list	bitsets = {0};
+	int64_t		n = (int64_t) unit_between(257, 300);
+	model		start;
+	model		other;
+	r64_set		s;
+	unit_outcome outcome;
+
+	unit_note(" interrupted");
+	for (int64_t v = 0; v < n * 65536; v += 31)
+		range_list_add(&bitsets, v, v + 1);
+	start = model_make(&bitsets);
+	for (int64_t i = 0; i <= n; i++)
+		range_list_add(&few, i * 65536 + 2, i * 65536 + 2 + (int64_t) unit_below(20));
+	other = model_make(&few);
+	begin_anew();
+	counting = looking = false;
+	add_model(R64_OR, &start);
+	count();
+	s = model_open(&other);
+	damaging = R64_OR;
+	unit_poll_limit = 1 + unit_below(12);
+	unit_polls = 0;
+	outcome = unit_try(call_combine, &s);
+	CHECK(outcome != UNIT_FAILED);
+	unit_poll_limit = 0;
+	if (outcome == UNIT_DONE)
+		want_too(&other);
+	look();
+	r64_close(&s);
+	add_model(R64_OR, &other);
+	look();
+}
+
+/*
  * Sets of containers that are small, but would be combined as bitsets: nearly
  * full in few runs, or one short run.  The accumulated set may take more bytes
  * than they, but not much, or eight times as many when it is counted.
@@ -623,6 +665,8 @@ run_case(void *arg)
 		add_edges();
 	if (unit_one_in(200))
 		add_cancelling();
+	if (unit_one_in(50))
+		add_interrupted();
 }
 
 int
