@@ -18,6 +18,7 @@ DECLARE
 	m jsonb;
 	problem text;
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('rollup', num_nulls(place));
 	target := coalesce(target, (SELECT relname FROM pg_class WHERE oid = place));
 	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
 	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
@@ -132,6 +133,7 @@ DECLARE
 	path pg_catalog.text := pg_catalog.current_setting('search_path');
 BEGIN
 	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_create');
+	PERFORM @extschema@._roaring64_not_null('source and target', pg_catalog.num_nulls(source, target));
 	CALL @extschema@._roaring64_rollup_run(source, source, target, given, sets, path);
 END
 $$;
@@ -159,21 +161,15 @@ END;
 COMMENT ON FUNCTION roaring64_rollup_check(regclass, name, name[], name, json, name, text, boolean, text) IS
 'what would prevent a rollup, and what to do about it';
 
-CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
+-- Merges all that is pending.
+CREATE PROCEDURE _roaring64_rollup_take(rollup regclass, target name)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	source pg_catalog.regclass := pg_catalog.jsonb_extract_path_text(
-		@extschema@._roaring64_rollup_state(rollup), 'members', '0')::pg_catalog.oid;
-	target pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) rollup);
 	done pg_catalog.int8 := 0;
-	bytes pg_catalog.int8;
+	bytes pg_catalog.int8 := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
 	step CONSTANT pg_catalog.int8 := 134217728;
 BEGIN
-	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
-	-- partitions may have come
-	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL);
-	bytes := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
 	WHILE done OPERATOR(pg_catalog.<) bytes LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -182,12 +178,35 @@ BEGIN
 	END LOOP;
 END
 $$;
+COMMENT ON PROCEDURE _roaring64_rollup_take(regclass, name) IS 'merges all that is pending of a rollup';
+
+CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+	m pg_catalog.jsonb := @extschema@._roaring64_rollup_state(rollup);
+	source pg_catalog.regclass := pg_catalog.jsonb_extract_path_text(m, 'members', '0')::pg_catalog.oid;
+	target pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) rollup);
+	copying pg_catalog.bool := pg_catalog.jsonb_extract_path_text(m, 'state') OPERATOR(pg_catalog.=) 'copying';
+BEGIN
+	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
+	-- first, as a partition that cannot be copied must not keep it
+	IF NOT copying THEN
+		CALL @extschema@._roaring64_rollup_take(rollup, target);
+	END IF;
+	-- partitions may have come
+	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL);
+	IF copying THEN
+		CALL @extschema@._roaring64_rollup_take(rollup, target);
+	END IF;
+END
+$$;
 COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
 'merges what is pending of a deferred rollup into its sets';
 
 CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT state text, OUT deferred boolean,
 									   OUT deletes text, OUT pending_bytes bigint)
-LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 1000
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT (m->'members'->>0)::oid::regclass, m->>'state', (m->'deferred')::boolean, m->>'deletes',
@@ -199,7 +218,7 @@ COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state of a rollup, and 
 CREATE FUNCTION roaring64_rollup_verify(rollup regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
 										OUT surplus roaring64)
 RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 100000 ROWS 10
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
@@ -241,6 +260,7 @@ DECLARE
 	members regclass[] := @extschema@._roaring64_rollup_members(place, target);
 	member regclass;
 	other name;
+	m jsonb;
 BEGIN
 	SELECT relname INTO other FROM pg_class
 	WHERE (oid = ANY (members || target_table)
@@ -258,9 +278,16 @@ BEGIN
 			DETAIL = 'It was detached or dropped meanwhile.';
 	END IF;
 	IF NOT is_dropped THEN
+		m := @extschema@._roaring64_rollup_state(place, target);
+		SELECT tab INTO member FROM @extschema@._roaring64_rollup_next(m->'names')
+		WHERE (m->'names'->>'partitioned')::boolean;
+		IF member IS NOT NULL THEN
+			RAISE object_not_in_prerequisite_state USING
+				MESSAGE = format('the sets of %I do not have the rows of %s yet', target, member),
+				HINT = format('CALL roaring64_rollup_fold(%L).', target_table);
+		END IF;
 		-- what came since the last fold
-		PERFORM @extschema@._roaring64_rollup_fold(place, target, 0, 1::bigint << 50)
-		WHERE (@extschema@.roaring64_rollup_stats(target_table)).deferred;
+		PERFORM @extschema@._roaring64_rollup_fold(place, target, 0, 1::bigint << 50) WHERE (m->'deferred')::boolean;
 	END IF;
 	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
 			 FROM pg_trigger
@@ -274,7 +301,7 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text, regclass, boolean) IS 'removes what a rollup has created';
 
 CREATE FUNCTION roaring64_rollup_detach(rollup regclass)
-RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -291,9 +318,9 @@ COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS
 'ends a rollup and leaves its sets, which follow no longer';
 
 -- The target may be gone, or the state: what is left of the parts says where the rollup is.
--- The target is the table that the triggers name, if there are any.
+-- The target is the table that the triggers name; if there are none, one with its sets.
 CREATE FUNCTION _roaring64_rollup_drop(rollup text, path name[])
-RETURNS void LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -301,25 +328,39 @@ DECLARE
 	target text := words[cardinality(words)];
 	place regclass;
 	target_table regclass;
+	state text;
+	sets jsonb;
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('rollup', num_nulls(rollup));
 	SELECT c.oid INTO place
 	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		JOIN pg_description AS d ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
 	WHERE d.description = format('part of the rollup %I', target)
 		AND n.nspname = ANY (CASE cardinality(words) WHEN 2 THEN words[1:1] ELSE path END)
-	ORDER BY array_position(path, n.nspname) LIMIT 1;
+	-- others can comment on theirs
+	ORDER BY array_position(path, n.nspname), NOT pg_has_role(c.relowner, 'USAGE'), c.relname <> target || '_rollup'
+	LIMIT 1;
 	IF NOT FOUND THEN
 		RAISE undefined_object USING
 			MESSAGE = format('there is no rollup %s', rollup),
 			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
+	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
+	IF EXISTS (SELECT FROM pg_class
+			   WHERE oid = to_regclass(state) AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) THEN
+		EXECUTE format('SELECT names->''sets'' FROM %s', state) INTO sets;
+	END IF;
 	SELECT c.oid INTO target_table
 	FROM pg_class AS c JOIN pg_class AS p ON p.oid = place
 	WHERE c.relname = target AND c.relnamespace = p.relnamespace AND c.relowner = p.relowner AND c.relkind = 'r'
-		AND (@extschema@._roaring64_rollup_members(place, target) = '{}' OR EXISTS (
-			SELECT FROM pg_depend JOIN pg_trigger AS t ON t.oid = objid
-			WHERE classid = 'pg_trigger'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
-				AND t.tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')));
+		AND CASE WHEN @extschema@._roaring64_rollup_members(place, target) = '{}' THEN sets IS NOT NULL AND NOT EXISTS (
+				SELECT FROM jsonb_array_elements(sets) AS s WHERE NOT EXISTS (
+					SELECT FROM pg_attribute WHERE attrelid = c.oid AND quote_ident(attname) = s->>'set'
+						AND atttypid = '@extschema@.roaring64'::regtype AND NOT attisdropped))
+			ELSE EXISTS (
+				SELECT FROM pg_depend JOIN pg_trigger AS t ON t.oid = objid
+				WHERE classid = 'pg_trigger'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
+					AND t.tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')) END;
 	PERFORM @extschema@._roaring64_rollup_end(place, target, target_table, true);
 END
 $$;
@@ -327,7 +368,7 @@ COMMENT ON FUNCTION _roaring64_rollup_drop(text, name[]) IS 'drops a rollup that
 
 -- Only a function without a search_path of its own knows the caller's.
 CREATE FUNCTION roaring64_rollup_drop(rollup text)
-RETURNS void LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE COST 10000
+RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 10000
 RETURN @extschema@._roaring64_rollup_drop(rollup, current_schemas(true));
 COMMENT ON FUNCTION roaring64_rollup_drop(text) IS
 'drops a rollup, its sets and everything else that it created';

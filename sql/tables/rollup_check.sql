@@ -15,9 +15,7 @@ DECLARE
 	members oid[] := ARRAY(SELECT source::oid UNION SELECT relid::oid FROM pg_partition_tree(source));
 	distributed boolean := false;
 BEGIN
-	IF source IS NULL THEN
-		RAISE null_value_not_allowed USING MESSAGE = 'a rollup needs a source';
-	ELSIF NOT pg_has_role(c.relowner, 'USAGE') THEN
+	IF NOT pg_has_role(c.relowner, 'USAGE') THEN
 		RAISE insufficient_privilege USING
 			MESSAGE = format('must be owner of table %s', c.relname),
 			HINT = 'Call it as the owner of the table or as a member of that role.';
@@ -77,7 +75,7 @@ AS $$
 		 'Give each a name and a condition: sets => ''{"pushed": true, "read": "is_read"}''.'),
 		((SELECT max(octet_length(n)) FROM unnest(set_names) AS n) > 63, 'the name of a set is too long',
 		 'A name has at most 63 bytes.'),
-		(octet_length(coalesce(target, '')) NOT BETWEEN 1 AND 54, format('the target cannot be called %L', target),
+		(octet_length(target) NOT BETWEEN 1 AND 54, format('the target cannot be called %L', target),
 		 'A name has 1 to 54 bytes: what belongs to it has longer ones.'),
 		-- to follow what goes, the rows of an id are looked up
 		(deletes = 'follow' AND (SELECT relkind FROM pg_class WHERE oid = source) = 'r' AND NOT EXISTS (
@@ -119,21 +117,24 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
 BEGIN
-	RETURN QUERY SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
-		UNION ALL SELECT * FROM @extschema@._roaring64_rollup_check_columns(source, target, options, sets);
-	IF NOT FOUND THEN
-		PERFORM @extschema@._roaring64_rollup_make(source, target, options, sets, path);
-		RAISE SQLSTATE 'R6400';
-	END IF;
-EXCEPTION
-	WHEN SQLSTATE 'R6400' THEN
-		NULL;
-	WHEN lock_not_available OR read_only_sql_transaction THEN
-		RAISE;
-	WHEN OTHERS THEN
-		GET STACKED DIAGNOSTICS remedy = PG_EXCEPTION_HINT;
-		reason := SQLERRM;
-		RETURN NEXT;
+	PERFORM @extschema@._roaring64_not_null('source and target', num_nulls(source, target));
+	BEGIN
+		RETURN QUERY SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
+			UNION ALL SELECT * FROM @extschema@._roaring64_rollup_check_columns(source, target, options, sets);
+		IF NOT FOUND THEN
+			PERFORM @extschema@._roaring64_rollup_make(source, target, options, sets, path);
+			RAISE SQLSTATE 'R6400';
+		END IF;
+	EXCEPTION
+		WHEN SQLSTATE 'R6400' THEN
+			NULL;
+		WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction THEN
+			RAISE;
+		WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS remedy = PG_EXCEPTION_HINT;
+			reason := SQLERRM;
+			RETURN NEXT;
+	END;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_check(regclass, name, jsonb, json, text) IS 'what prevents a rollup';

@@ -66,10 +66,10 @@ RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
 WHEN 'tables' THEN $$
 CREATE TABLE {target} ([{column}, ...]) AS SELECT [k{k}, ...] FROM {rows} WITH NO DATA;
-ALTER TABLE {target}
+ALTER TABLE {target} [ALTER COLUMN {column} {null} NOT NULL, ...],
 	[ADD COLUMN {set} {ext}.roaring64 NOT NULL DEFAULT '{}', ALTER COLUMN {set} SET STORAGE EXTERNAL, ...];
 CREATE TABLE {pending} AS SELECT [k{k}, ...], [c{n}, ...], id FROM {rows} WITH NO DATA;
-ALTER TABLE {pending} REPLICA IDENTITY FULL{not_null};
+ALTER TABLE {pending} REPLICA IDENTITY FULL, [ALTER COLUMN k{k} {null} NOT NULL, ...];
 COMMENT ON TABLE {pending} IS {part};
 CREATE TABLE {tables} (trigger oid, name text, PRIMARY KEY (trigger, name));
 COMMENT ON TABLE {tables} IS {part};
@@ -130,8 +130,10 @@ AS $$
 			ELSE '["insert", "update", "delete", "truncate"]' END::jsonb,
 		'held', @extschema@._roaring64_rollup_object(source, target,
 			CASE WHEN (options->>'deferred')::boolean THEN '_now' ELSE '' END),
-		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c))
-								   ORDER BY i)
+		-- a key that cannot be null cannot become so later: what compares it would not find it
+		'keys', (SELECT jsonb_agg(jsonb_build_object('k', i, 'column', quote_ident(c), 'null', coalesce(
+					(SELECT CASE WHEN attnotnull THEN 'SET' ELSE 'DROP' END
+					 FROM pg_attribute WHERE attrelid = source AND attname = c), 'DROP')) ORDER BY i)
 				 FROM unnest(ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'))
 							 || (options->>'period_column')) WITH ORDINALITY AS k (c, i) WHERE c IS NOT NULL),
 		'sets', (SELECT jsonb_agg(jsonb_build_object('n', i, 'set', quote_ident(s), 'set_text', quote_literal(s)) ORDER BY i)
@@ -179,16 +181,9 @@ CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb)
 RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	nullable boolean := (
-		SELECT bool_or(NOT attnotnull)
-		FROM pg_attribute JOIN jsonb_array_elements(names->'keys') AS k ON quote_ident(attname) = k->>'column'
-		WHERE attrelid = source);
 BEGIN
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'),
-		names || jsonb_build_object('not_null', CASE WHEN nullable THEN ''
-			ELSE @extschema@._roaring64_rollup_fill(', [ALTER COLUMN k{k} SET NOT NULL, ...]', names) END));
-	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN nullable THEN
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'), names);
+	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN names->'keys' @> '[{"null": "DROP"}]' THEN
 		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
 		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
 	IF (names->>'deferred')::boolean THEN
@@ -292,23 +287,35 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_renew(regclass, jsonb) IS 'names of a rollup whose source may have another one';
 
--- Copies a table that is not copied yet, if there is one, and says so.  Rows are sorted by
--- keys, so memory is for one set, whatever their number.
+-- A table that is not copied yet, and its trigger.
+CREATE FUNCTION _roaring64_rollup_next(names jsonb,
+									   OUT tab regclass, OUT trigger oid, OUT name text, OUT relkind "char")
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE @extschema@._roaring64_rollup_fill($q$
+		SELECT c.oid, t.oid, n.nspname || '.' || c.relname, c.relkind
+		FROM (SELECT tgrelid, max(oid) AS oid FROM pg_trigger WHERE tgfoid = $1 GROUP BY tgrelid) AS t
+			JOIN pg_class AS c ON c.oid = t.tgrelid AND c.relkind <> 'p'
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE NOT EXISTS (
+			SELECT FROM {tables} AS d WHERE d.trigger = t.oid AND d.name = n.nspname || '.' || c.relname)
+		ORDER BY 3 LIMIT 1$q$, names)
+	INTO tab, trigger, name, relkind USING to_regprocedure((names->>'insert') || '()');
+END
+$$;
+COMMENT ON FUNCTION _roaring64_rollup_next(jsonb) IS 'a table that a rollup has not copied';
+
+-- Copies such a table, if there is one, and says so.  Rows are sorted by keys, so memory is
+-- for one set, whatever their number.
 CREATE FUNCTION _roaring64_rollup_copy(source regclass, names jsonb)
 RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
-	c record;
+	c record := @extschema@._roaring64_rollup_next(names);
 BEGIN
-	EXECUTE @extschema@._roaring64_rollup_fill($q$
-		SELECT c.oid::regclass AS tab, t.oid AS trigger, n.nspname || '.' || c.relname AS name, c.relkind
-		FROM (SELECT tgrelid, max(oid) AS oid FROM pg_trigger WHERE tgfoid = $1 GROUP BY tgrelid) AS t
-			JOIN pg_class AS c ON c.oid = t.tgrelid AND c.relkind <> 'p'
-			JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE NOT EXISTS (SELECT FROM {tables} AS d WHERE d.trigger = t.oid AND d.name = n.nspname || '.' || c.relname)
-		ORDER BY 3 LIMIT 1$q$, names)
-	INTO c USING (names->>'insert')::regproc;
 	IF c.tab IS NULL THEN
 		RETURN false;
 	ELSIF c.relkind = 'f' THEN
@@ -318,6 +325,10 @@ BEGIN
 	END IF;
 	-- before the snapshot: an older one does not see the rows of a table that was rewritten
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', c.tab);
+	-- while that waited, it may have been detached
+	IF NOT EXISTS (SELECT FROM pg_trigger WHERE oid = c.trigger) THEN
+		RETURN true;
+	END IF;
 	EXECUTE @extschema@._roaring64_rollup_merge(names, @extschema@._roaring64_rollup_fill(
 		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'written', (
 			-- in the order of the whole table

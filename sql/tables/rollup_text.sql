@@ -125,7 +125,7 @@ BEGIN
 	END IF;
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
 EXCEPTION
-	WHEN lock_not_available OR read_only_sql_transaction THEN
+	WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction THEN
 		RAISE;
 	WHEN OTHERS THEN
 		RAISE invalid_parameter_value USING
@@ -149,7 +149,7 @@ COMMENT ON FUNCTION _roaring64_rollup_members(regclass, text) IS 'tables that ha
 CREATE FUNCTION _roaring64_rollup_exists(place regclass, target text)
 RETURNS boolean LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
 RETURN to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup')) IS NOT NULL
-	AND to_regproc(@extschema@._roaring64_rollup_object(place, target, '_insert')) IS NOT NULL;
+	AND to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()') IS NOT NULL;
 COMMENT ON FUNCTION _roaring64_rollup_exists(regclass, text) IS 'whether there is a rollup';
 
 -- Arguments, with what holds where they were not given.

@@ -357,7 +357,7 @@ BEGIN
 EXCEPTION
 	WHEN SQLSTATE 'R6400' THEN
 		NULL;
-	WHEN lock_not_available THEN
+	WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
 		RAISE;
 	WHEN OTHERS THEN
 		RAISE object_not_in_prerequisite_state USING

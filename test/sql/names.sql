@@ -41,6 +41,8 @@ ORDER BY function::text, n;
 -- columns of sets
 SELECT roaring64_dedup_create('name_dedup') AS dedup, roaring64_delay_create('name_delay') AS delay,
 	roaring64_numbers_create('name_numbers') AS numbers, roaring64_dict_create('name_dict', 'text') AS dict;
+CREATE TABLE name_source (k int NOT NULL, id int);
+CALL roaring64_rollup_create('name_source', 'name_rollup', '{k}', 'id', '{"ids": true}', deferred => true);
 SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON oid = attrelid
 WHERE relname ~ '^name_' AND relkind = 'r' AND atttypid = 'roaring64'::regtype AND attname <> 'ids' ORDER BY 1, 2;
 
@@ -70,14 +72,21 @@ SELECT h.function, h.kind, c.missing, format('SELECT %I(%s)', h.name,
 			ELSE $q$'1'$q$ END AS given
 		FROM argument AS a WHERE a.function = h.function AND NOT a.is_result IS TRUE) AS t)) AS statement
 FROM helper AS h, generate_series(1, h.pronargs - h.pronargdefaults) AS c (missing)
-WHERE h.kind IN ('dedup', 'delay', 'numbers', 'dict') AND h.prokind = 'f' AND h.proargtypes[0] = 'regclass'::regtype;
+WHERE h.kind IN ('dedup', 'delay', 'numbers', 'dict', 'rollup') AND h.prokind = 'f' AND h.proargtypes[0] = 'regclass'::regtype
+	AND NOT 'sets' = ANY (h.proargnames);
 SELECT count(*) >= 60 AS calls FROM call;
 SELECT function, missing, answer(statement) FROM call WHERE answer(statement) <> '22004' ORDER BY function::text, missing;
 \set VERBOSITY terse
 CALL roaring64_dedup_fold(NULL);
+CALL roaring64_rollup_fold(NULL);
+CALL roaring64_rollup_create(NULL, 'name');
+SELECT roaring64_rollup_check('name_source', NULL);
+SELECT roaring64_rollup_drop(NULL);
 \set VERBOSITY default
 
 SELECT roaring64_dedup_drop('name_dedup') AS dedup, roaring64_delay_drop('name_delay') AS delay,
-	roaring64_numbers_drop('name_numbers') AS numbers, roaring64_dict_drop('name_dict') AS dict;
+	roaring64_numbers_drop('name_numbers') AS numbers, roaring64_dict_drop('name_dict') AS dict,
+	roaring64_rollup_drop('name_rollup') AS rollup;
+DROP TABLE name_source;
 DROP VIEW call, argument, helper;
 DROP FUNCTION answer;
