@@ -405,7 +405,7 @@ def stored_pairs(b: Beside, pairs: dict):
 
 def bits_of(x, y):
     """Of ClickHouse's ids: it has a faster way for those below 2^32."""
-    return 32 if max(x[-1], y[-1]) < 2**32 else 64
+    return 32 if max(np.max(x, initial=0), np.max(y, initial=0)) < 2**32 else 64
 
 
 def ask_pairs(b: Beside, title: str, pairs: dict):
