@@ -239,7 +239,7 @@ list_conditions(Node *tree)
 /*
  * Told of a table: lets the server prune its partitions by the conditions of the
  * query, or of the partitioned table above, whose partitions the server opens
- * when it knows all of them.
+ * when it knows all of them.  Not by several columns.
  */
 void
 roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
@@ -255,7 +255,9 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 		if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
 		top->baserestrictinfo =
 			foreach_delete_current(top->baserestrictinfo, cell);
-	if (rel->boundinfo == NULL || root->parse->jointree == NULL)
+	/* by ranges of several columns, 18.6 prunes partitions that have rows */
+	if (rel->boundinfo == NULL || rel->part_scheme->partnatts > 1 ||
+		root->parse->jointree == NULL)
 		return;
 	conditions = top == rel ? list_conditions((Node *) root->parse->jointree) :
 		extract_actual_clauses(top->baserestrictinfo, false);

@@ -535,3 +535,12 @@ DROP TABLE tagged, few_top, few_sets, sparse, few_large, zipf, days, probes, lar
 DROP DOMAIN id, id_set;
 DROP SCHEMA other CASCADE;
 DROP FUNCTION within, plan_of, same_without_index;
+
+-- partitions by ranges of two columns: the set prunes none, as 18.6 would prune too many
+CREATE TABLE two (k int, id bigint) PARTITION BY RANGE (k, id);
+CREATE TABLE two_1 PARTITION OF two FOR VALUES FROM (MINVALUE, MINVALUE) TO (9, 300);
+CREATE TABLE two_2 PARTITION OF two FOR VALUES FROM (9, 300) TO (9, MAXVALUE);
+CREATE TABLE two_3 PARTITION OF two DEFAULT;
+INSERT INTO two SELECT i % 23, i FROM generate_series(1, 1000) AS i;
+SELECT array_agg(id ORDER BY id) FROM two WHERE id <@ int8range(20, 60)::roaring64 AND k BETWEEN 12 AND 15;
+DROP TABLE two;

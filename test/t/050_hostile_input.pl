@@ -322,12 +322,13 @@ none( q{way = 'bytea' AND EXISTS (SELECT FROM inputs o
 	'the three ways in for bytes agree');
 none("soft <> (state = 'taken')", 'soft errors are for the same input as hard ones');
 
-# Or the mutations have become too wild to say anything.
+# Or the mutations have become too wild to say anything.  Some are taken once in 25
+# times, so fewer than are usual may all be refused.
 is( $node->safe_psql(
 		'postgres', q{
 	SELECT way, kind FROM inputs WHERE kind = 'mutated'
 	GROUP BY way, kind
-	HAVING count(*) FILTER (WHERE state = 'taken') = 0 OR count(*) FILTER (WHERE state <> 'taken') = 0}),
+	HAVING count(*) >= 250 AND (count(*) FILTER (WHERE state = 'taken') = 0 OR count(*) FILTER (WHERE state <> 'taken') = 0)}),
 	'', 'of each mutated kind some are taken and some refused');
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP/, 'no process crashed');
 
