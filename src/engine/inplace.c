@@ -157,8 +157,8 @@ poll_later(void)
 /*
  * Replaces a by a op b in place, if that is possible; a's bytes must be writable.
  * Returns false if it is not, and nothing has been done.  Fails before anything
- * is, if the runs of b do not ascend.  The bitsets stay such, even where runs would take fewer
- * bytes: a is a legal set then, but perhaps not canonical.
+ * is, if the runs of b do not ascend.  The bitsets stay such, even where runs
+ * would take fewer bytes: a is a legal set then, but perhaps not canonical.
  */
 bool
 r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)

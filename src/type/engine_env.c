@@ -4,8 +4,9 @@
  *	  The engine's link to the server: memory, failures, interrupts.
  *
  * Everything the engine allocates is palloc'd in CurrentMemoryContext, so what
- * a failing call leaves behind is freed with the context.  Its buffers may exceed MaxAllocSize by its slack, hence
- * the huge variants.  Its results never do, because of max_size.
+ * a failing call leaves behind is freed with the context.  Its buffers may
+ * exceed MaxAllocSize by its slack, hence the huge variants.  Its results
+ * never do, because of max_size.
  *
  * src/type/engine_env.c
  *
