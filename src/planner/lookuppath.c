@@ -204,7 +204,7 @@ rows_per_id(PlannerInfo *root, Node *id, r64_set *known, double *n,
 
 /* How many searches a lookup takes, and which share of the rows it finds. */
 static void
-count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
+count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 			   LookupCost *cost)
 {
 	double		tuples = Max(cost->index->tuples, 1);
@@ -217,12 +217,12 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 	int64		hi = 0;
 	r64_set		known;
 
-	cost->is_known = roaring64_constant_set(root, set, &known);
+	cost->is_known = roaring64_constant_set(root, test->set, &known);
 	if (cost->is_known)
 		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
-		roaring64_expected_cardinality(root, set);
-	rows = rows_per_id(root, id, cost->is_known ? &known : NULL, &n, cost);
+		roaring64_expected_cardinality(root, test->set);
+	rows = rows_per_id(root, test->id, cost->is_known ? &known : NULL, &n, cost);
 	/* nor are there more than the column has values between its elements */
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
@@ -255,63 +255,38 @@ count_searches(PlannerInfo *root, Node *id, Node *set, bool is_join,
 		cost->selectivity = Min(cost->selectivity, n * rows / tuples);
 }
 
-/* The set of a lookup for one test, or for "id <@ a AND NOT id <@ b": a - b. */
-static Node *
-combine_sets(const LookupTest *tests, int ntests)
-{
-	Oid			function;
-
-	if (ntests == 1)
-		return tests[0].set;
-	(void) roaring64_call((Node *) tests[0].clause->clause, &function);
-	function = roaring64_of_sets(function, "roaring64_andnot",
-								 getBaseType(exprType(tests[0].set)));
-	return (Node *) makeFuncExpr(function, getBaseType(exprType(tests[0].set)),
-								 list_make2(tests[0].set, tests[1].set),
-								 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-}
-
 /*
- * Makes the plan of a lookup.  The clauses are those of the path's relation,
- * which by now may be a partition of the one that the path was made for.
+ * Makes the plan of a lookup.  The clauses are those of the path's relation, where
+ * the one that it is for may be another since the path was made: with the columns
+ * of a partition in place of those of the table that is joined.
  */
 static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *tlist, List *clauses, List *custom_plans)
 {
 	IndexOptInfo *index = linitial(path->custom_private);
-	List	   *conditions = lsecond(path->custom_private);
+	RestrictInfo *wanted = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
-	LookupTest	tests[2];
-	int			ntests = 0;
-	List	   *rest = list_copy(clauses);
-	List	   *found = NIL;
-	ListCell   *wanted;
+	LookupTest	test = {NULL};
 	ListCell   *cell;
 
-	foreach(wanted, conditions)
+	foreach(cell, clauses)
 	{
-		LookupTest *test = &tests[ntests];
 		LookupTest	other;
 
-		test->clause = NULL;
-		foreach(cell, clauses)
-			if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
-				other.negated == is_notclause(lfirst(wanted)) &&
-				(test->clause == NULL ||
-				 (Node *) other.clause->clause == lfirst(wanted)))
-			*test = other;
-		if (test->clause == NULL)
-			elog(ERROR, "no test of a set is left");
-		rest = list_delete_ptr(rest, test->clause);
-		found = lappend(found, test->clause->clause);
-		ntests++;
+		if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
+			other.negated == is_notclause(wanted->clause) &&
+			(test.clause == NULL || other.clause == wanted))
+			test = other;
 	}
+	if (test.clause == NULL)
+		elog(ERROR, "no test of a set is left");
 
-	scan->custom_exprs = list_make3(tests[0].id, combine_sets(tests, ntests),
-									make_ands_explicit(found));
+	scan->custom_exprs = list_make3(test.id, test.set, test.clause->clause);
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.plan.qual = extract_actual_clauses(rest, false);
+	scan->scan.plan.qual =
+		extract_actual_clauses(list_delete_ptr(list_copy(clauses), test.clause),
+							   false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_private = lthird(path->custom_private);
@@ -325,19 +300,17 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * Offers the planner a lookup for some tests, of which the cost is known, whose
- * rows come in some order, or in any.
+ * Offers the planner a lookup for a test, of which the cost is known, whose rows
+ * come in some order, or in any.
  */
 static void
 add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
-				const LookupTest *tests, int ntests, bool descending,
-				List *pathkeys)
+				const LookupTest *test, bool descending, List *pathkeys)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	Path	   *path = &custom->path;
 	RelOptInfo *rel = like->parent;
 	List	   *others = list_copy(rel->baserestrictinfo);
-	List	   *conditions = NIL;
 	bool		all_in_order;
 	QualCost	quals;
 	LookupPlan	plan;
@@ -348,11 +321,7 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 	path->pathkeys = pathkeys;
 	if (path->param_info != NULL)
 		others = list_concat(others, path->param_info->ppi_clauses);
-	for (int i = 0; i < ntests; i++)
-	{
-		others = list_delete_ptr(others, tests[i].clause);
-		conditions = lappend(conditions, tests[i].clause->clause);
-	}
+	others = list_delete_ptr(others, test->clause);
 	memset(&plan, 0, sizeof(plan)); /* also between its fields */
 	plan.index = cost->index->indexoid;
 	plan.direction = pathkeys == NIL ? 0 : descending ? -1 : 1;
@@ -361,7 +330,7 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 	plan.descent_cost = cost->descent_cost;
 	plan.table_cost = cost->can_turn && pathkeys == NIL ? cost->table_cost : 1e300;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_private = list_make3(cost->index, conditions,
+	custom->custom_private = list_make3(cost->index, test->clause,
 										roaring64_pack_lookup(&plan));
 	custom->methods = &path_methods;
 
@@ -420,15 +389,15 @@ has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
 
 /* Estimates all but what depends on the order of the rows. */
 static void
-estimate_lookup(PlannerInfo *root, List *clauses, Node *id, Node *set,
-				bool is_join, LookupCost *cost)
+estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
+				LookupCost *cost)
 {
 	IndexOptInfo *index = cost->index;
 	RelOptInfo *rel = index->rel;
 
 	cost->index_only = has_all_columns(rel, index);
-	cost->selectivity = clauselist_selectivity(root, clauses, rel->relid,
-											   JOIN_INNER, NULL);
+	cost->selectivity = clause_selectivity(root, (Node *) test->clause,
+										   rel->relid, JOIN_INNER, NULL);
 	cost->descent_cost = cpu_operator_cost *
 		(ceil(log2(Max(index->tuples, 2))) +
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
@@ -442,49 +411,35 @@ estimate_lookup(PlannerInfo *root, List *clauses, Node *id, Node *set,
 	 */
 	cost->can_turn = roaring64_allows_seqscan(rel) &&
 		(index->indexprs == NIL || index->indpred == NIL);
-	count_searches(root, id, set, is_join, cost);
+	count_searches(root, test, is_join, cost);
 }
 
-/* Offers the planner lookups by an index for one test, or two. */
+/* Offers the planner lookups by an index for a test. */
 static void
 add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
-				 const LookupTest *tests, int ntests)
+				 const LookupTest *test)
 {
 	RelOptInfo *rel = index->rel;
-	Relids		outer = rel->lateral_relids;
-	List	   *clauses = NIL;
-	LookupCost	cost = {.index = index,.loop_count = 1,.negated = tests[0].negated};
-	LookupTest	estimated[2];
-	Path		path = {0};
-	bool		is_join = false;
+	LookupCost	cost = {.index = index,.loop_count = 1,.negated = test->negated};
+	Path		path = {.parent = rel,.pathtarget = rel->reltarget};
+	bool		is_join = !bms_is_subset(test->clause->clause_relids, rel->relids);
+	Relids		outer = bms_union(rel->lateral_relids, test->clause->clause_relids);
 
-	for (int i = 0; i < ntests; i++)
-	{
-		estimated[i] = tests[i];
-		estimated[i].set = roaring64_estimate_once(root, tests[i].set);
-		clauses = lappend(clauses, tests[i].clause);
-		is_join |= !bms_is_subset(tests[i].clause->clause_relids, rel->relids);
-		outer = bms_union(outer, tests[i].clause->clause_relids);
-	}
 	outer = bms_del_member(outer, rel->relid);
-	path.parent = rel;
-	path.pathtarget = rel->reltarget;
 	path.param_info = get_baserel_parampathinfo(root, rel, outer);
 	path.parallel_safe = rel->consider_parallel;
 	path.rows = path.param_info ? path.param_info->ppi_rows : rel->rows;
-	for (int i = 0; i < ntests; i++)
-		if (!list_member_ptr(rel->baserestrictinfo, tests[i].clause) &&
-			(path.param_info == NULL ||
-			 !list_member_ptr(path.param_info->ppi_clauses, tests[i].clause)))
-			return;
+	if (!list_member_ptr(rel->baserestrictinfo, test->clause) &&
+		(path.param_info == NULL ||
+		 !list_member_ptr(path.param_info->ppi_clauses, test->clause)))
+		return;
 	for (int relid = -1; is_join && (relid = bms_next_member(outer, relid)) >= 0;)
 		if (root->simple_rel_array[relid] != NULL)
 			cost.loop_count = Max(cost.loop_count,
 								  root->simple_rel_array[relid]->rows);
 
-	estimate_lookup(root, clauses, tests[0].id,
-					combine_sets(estimated, ntests), is_join, &cost);
-	add_lookup_path(root, &cost, &path, tests, ntests, false, NIL);
+	estimate_lookup(root, test, is_join, &cost);
+	add_lookup_path(root, &cost, &path, test, false, NIL);
 	for (int descending = 0; descending <= 1; descending++)
 	{
 		List	   *pathkeys;
@@ -494,8 +449,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
 		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, &path, tests, ntests, descending,
-							pathkeys);
+			add_lookup_path(root, &cost, &path, test, descending, pathkeys);
 	}
 }
 
@@ -513,24 +467,16 @@ static void
 match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	List	   *clauses = list_concat_copy(rel->baserestrictinfo, rel->joininfo);
-	ListCell   *first;
-	ListCell   *second;
+	ListCell   *cell;
 
-	foreach(first, clauses)
+	foreach(cell, clauses)
 	{
-		LookupTest	tests[2];
+		LookupTest	test;
 
-		if (!match_lookup(root, index, lfirst_node(RestrictInfo, first), &tests[0]) ||
-			!is_index_of_ids(index))
-			continue;
-		if (tests[0].negated || !roaring64_suits_btree(tests[0].set))
-			add_lookup_paths(root, index, tests, 1);
-		if (tests[0].negated)
-			continue;
-		foreach(second, clauses)
-			if (match_lookup(root, index, lfirst_node(RestrictInfo, second), &tests[1]) &&
-				tests[1].negated)
-			add_lookup_paths(root, index, tests, 2);
+		if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &test) &&
+			is_index_of_ids(index) &&
+			(test.negated || !roaring64_suits_btree(test.set)))
+			add_lookup_paths(root, index, &test);
 	}
 }
 
