@@ -69,30 +69,6 @@ roaring64_compare(Oid family, Node *id, int strategy, int64 bound, bool is_null)
 									(Expr *) constant, InvalidOid, InvalidOid);
 }
 
-/* The function of two sets, of a type, with a name in the schema of another one. */
-Oid
-roaring64_of_sets(Oid function, const char *name, Oid type)
-{
-	Oid			types[2] = {type, type};
-
-	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum(name),
-						   PointerGetDatum(buildoidvector(types, 2)),
-						   ObjectIdGetDatum(get_func_namespace(function)));
-}
-
-/* The name of the function that counts what another one makes, or NULL. */
-static const char *
-counting_name(Oid function)
-{
-	PGFunction	called = roaring64_c_function(function);
-
-	return called == roaring64_or ? "roaring64_or_cardinality" :
-		called == roaring64_and ? "roaring64_and_cardinality" :
-		called == roaring64_andnot ? "roaring64_andnot_cardinality" :
-		called == roaring64_xor ? "roaring64_xor_cardinality" : NULL;
-}
-
 /*
  * roaring64_cardinality_support(internal) returns internal: for the number of
  * elements of a set.
@@ -103,21 +79,28 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestSimplify *request =
 		(SupportRequestSimplify *) PG_GETARG_POINTER(0);
-	FuncExpr   *call;
+	Node	   *set;
 	List	   *args;
+	PGFunction	called;
 	Oid			counted;
 	Oid			counting;
-	const char *name;
+	Oid			types[2];
 
 	if (!IsA(request, SupportRequestSimplify))
 		PG_RETURN_POINTER(NULL);
-	call = request->fcall;
-	args = roaring64_call(linitial(call->args), &counted);
-	name = counting_name(counted);
-	if (name == NULL)
+	set = linitial(request->fcall->args);
+	args = roaring64_call(set, &counted);
+	called = roaring64_c_function(counted);
+	if (called != roaring64_or && called != roaring64_and &&
+		called != roaring64_andnot && called != roaring64_xor)
 		PG_RETURN_POINTER(NULL);
-	counting = roaring64_of_sets(call->funcid, name,
-								 getBaseType(exprType(linitial(call->args))));
+	/* a user may have given it another name */
+	types[0] = types[1] = getBaseType(exprType(set));
+	counting = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(psprintf("%s_cardinality",
+														get_func_name(counted))),
+							   PointerGetDatum(buildoidvector(types, 2)),
+							   ObjectIdGetDatum(get_func_namespace(request->fcall->funcid)));
 	if (!OidIsValid(counting))
 		PG_RETURN_POINTER(NULL);
 	PG_RETURN_POINTER(makeFuncExpr(counting, INT8OID, args,

@@ -54,7 +54,6 @@ extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
 extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
 								 int64 bound, bool is_null);
-extern Oid	roaring64_of_sets(Oid function, const char *name, Oid type);
 
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
