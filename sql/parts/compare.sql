@@ -6,8 +6,7 @@
 CREATE FUNCTION roaring64_eq(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_eq'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_test_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_eq(roaring64, roaring64) IS
 'implementation of = operator';
 
@@ -21,32 +20,28 @@ COMMENT ON FUNCTION roaring64_ne(roaring64, roaring64) IS
 CREATE FUNCTION roaring64_lt(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_lt'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_test_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_lt(roaring64, roaring64) IS
 'implementation of < operator';
 
 CREATE FUNCTION roaring64_le(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_le'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_test_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_le(roaring64, roaring64) IS
 'implementation of <= operator';
 
 CREATE FUNCTION roaring64_gt(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_gt'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_test_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_gt(roaring64, roaring64) IS
 'implementation of > operator';
 
 CREATE FUNCTION roaring64_ge(roaring64, roaring64)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_ge'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_test_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_ge(roaring64, roaring64) IS
 'implementation of >= operator';
 

@@ -1,13 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * indexcond.c
- *	  Indexes for our tests.
+ *	  Conditions for an index on id that "id <@ set" implies.
  *
- * A test that is written as a function can use every index that its operator
- * can.  Its condition is the operator's.
- *
- * For "id <@ set" and an index on id there is another one, or a path of our own
- * (lookuppath.c), but not both:
+ * There is one of these, or a path of our own (lookuppath.c), but not both:
  *
  *	- id = ANY ('{...}') for a btree and a known set of few elements; not for a
  *	  later column to 16, where the server does not see that the rows come out
@@ -29,7 +25,6 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 
-#include "index/gin.h"
 #include "planner/planner.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
@@ -176,54 +171,23 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 	return within_span(request, id, &known);
 }
 
-/*
- * The condition for a function that has an operator in the index's family,
- * with the indexed argument on the left.
- */
-static List *
-operator_condition(SupportRequestIndexCondition *request, List *args)
-{
-	Node	   *indexed = list_nth(args, request->indexarg);
-	Node	   *other = list_nth(args, 1 - request->indexarg);
-	Oid			left = getBaseType(exprType(indexed));
-	Oid			right = getBaseType(exprType(other));
-
-	for (int strategy = 1; strategy <= GIN_EQUAL; strategy++)
-	{
-		Oid			operator = get_opfamily_member(request->opfamily,
-												   left, right, strategy);
-		Oid			written = operator;
-
-		if (OidIsValid(operator) && request->indexarg == 1)
-			written = get_commutator(operator);
-		if (!OidIsValid(written) || get_opcode(written) != request->funcid)
-			continue;
-		request->lossy = false;
-		return list_make1(make_opclause(operator, BOOLOID, false,
-										(Expr *) indexed, (Expr *) other,
-										InvalidOid, request->indexcollation));
-	}
-	return NIL;
-}
-
-/* Conditions for an index, of the functions that test sets. */
+/* Conditions for an index, of the functions that look an id up in a set. */
 List *
 roaring64_support_index(SupportRequestIndexCondition *request)
 {
 	Oid			function;
 	List	   *args = roaring64_call(request->node, &function);
 	int			argno = roaring64_lookup_argument(request->funcid);
+	Node	   *set;
 
-	/* the other argument has to be the same for all rows */
-	if (list_length(args) != 2 ||
-		contain_volatile_functions(list_nth(args, 1 - request->indexarg)) ||
-		bms_is_member(request->index->rel->relid,
-					  pull_varnos(request->root, list_nth(args, 1 - request->indexarg))))
+	if (list_length(args) != 2 || argno < 0 || request->indexarg != 1 - argno ||
+		!roaring64_is_column_of_ids(request->index, request->indexcol))
 		return NIL;
-	if (argno >= 0 && request->indexarg == 1 - argno &&
-		roaring64_is_column_of_ids(request->index, request->indexcol))
-		return lookup_condition(request, list_nth(args, 1 - argno),
-								list_nth(args, argno));
-	return IsA(request->node, FuncExpr) ?
-		operator_condition(request, args) : NIL;
+	/* the set has to be the same for all rows */
+	set = list_nth(args, argno);
+	if (contain_volatile_functions(set) ||
+		bms_is_member(request->index->rel->relid,
+					  pull_varnos(request->root, set)))
+		return NIL;
+	return lookup_condition(request, list_nth(args, 1 - argno), set);
 }

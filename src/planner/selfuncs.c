@@ -394,9 +394,8 @@ support_cost(SupportRequestCost * request)
 
 /*
  * roaring64_test_support(internal) returns internal: for the functions behind
- * the operators that test sets, what those have by operator classes and, if
- * they are @>, <@ and &&, by the estimators below; and an estimate of
- * roaring64_is_empty.
+ * @>, <@ and &&, what they cost, what the operators have by the estimators below,
+ * and conditions for an index on id; and an estimate of roaring64_is_empty.
  */
 PG_FUNCTION_INFO_V1(roaring64_test_support);
 Datum
