@@ -53,15 +53,15 @@ roaring64_call(Node *node, Oid *function)
 	return NIL;
 }
 
-/* A comparison of an integer with bound, or with NULL. */
+/* A comparison of an integer with bound. */
 OpExpr *
-roaring64_compare(Oid family, Node *id, int strategy, int64 bound, bool is_null)
+roaring64_compare(Oid family, Node *id, int strategy, int64 bound)
 {
 	Oid			operator = get_opfamily_member(family,
 											   getBaseType(exprType(id)),
 											   INT8OID, strategy);
 	Const	   *constant = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-									 Int64GetDatum(bound), is_null,
+									 Int64GetDatum(bound), false,
 									 FLOAT8PASSBYVAL);
 
 	return (OpExpr *) make_opclause(operator, BOOLOID, false,

@@ -111,7 +111,7 @@ share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
 		return most;
 	beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
 							   above ? BTGreaterEqualStrategyNumber :
-							   BTLessEqualStrategyNumber, v, false);
+							   BTLessEqualStrategyNumber, v);
 	return Min(most, restriction_selectivity(root, beyond->opno, beyond->args,
 											 InvalidOid, 0));
 }

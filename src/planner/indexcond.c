@@ -23,7 +23,6 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
-#include "utils/fmgroids.h"
 
 #include "planner/planner.h"
 #include "planner/statistics.h"
@@ -108,20 +107,19 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 	return list_make1(test);
 }
 
-/* id >= smallest AND id <= largest; of an empty set these are NULL */
+/* id >= smallest AND id <= largest; nothing is both of an empty set */
 static List *
 within_span(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 {
-	int64		lo = 0;
-	int64		hi = 0;
-	bool		is_empty = !r64_min(set, &lo) || !r64_max(set, &hi);
+	int64		lo = PG_INT64_MAX;
+	int64		hi = PG_INT64_MIN;
 
+	(void) r64_min(set, &lo);
+	(void) r64_max(set, &hi);
 	return list_make2(roaring64_compare(request->opfamily, id,
-										BTGreaterEqualStrategyNumber, lo,
-										is_empty),
+										BTGreaterEqualStrategyNumber, lo),
 					  roaring64_compare(request->opfamily, id,
-										BTLessEqualStrategyNumber, hi,
-										is_empty));
+										BTLessEqualStrategyNumber, hi));
 }
 
 /*
@@ -137,17 +135,18 @@ roaring64_lookup_argument(Oid function)
 		called == roaring64_element_contained ? 1 : -1;
 }
 
-/* Whether a column of a btree or BRIN has bigints in their usual order. */
+/*
+ * Whether a column of a btree or BRIN has bigints in their usual order: the
+ * server's own operator families that have an order have that one.
+ */
 bool
 roaring64_is_column_of_ids(const IndexOptInfo *index, int column)
 {
-	static const Oid functions[] = {F_INT8LT, F_INT8LE, F_INT8EQ, F_INT8GE};
+	Oid			family = index->opfamily[column];
 
-	for (int i = 0; i < lengthof(functions); i++)
-		if (get_opcode(get_opfamily_member(index->opfamily[column], INT8OID,
-										   INT8OID, i + 1)) != functions[i])
-			return false;
-	return index->opcintype[column] == INT8OID;
+	return index->opcintype[column] == INT8OID && family < FirstGenbkiObjectId &&
+		OidIsValid(get_opfamily_member(family, INT8OID, INT8OID,
+									   BTLessEqualStrategyNumber));
 }
 
 /* The condition for "id <@ set" and an index on id: see docs/indexes.md. */

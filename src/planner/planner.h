@@ -53,7 +53,7 @@ extern Datum roaring64_test_support(PG_FUNCTION_ARGS);
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
 extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
-								 int64 bound, bool is_null);
+								 int64 bound);
 
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);

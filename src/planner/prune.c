@@ -40,7 +40,7 @@ static Expr *
 make_comparison(Node *id, int strategy, int64 bound)
 {
 	OpExpr	   *comparison = roaring64_compare(INTEGER_BTREE_FAM_OID, id,
-											   strategy, bound, false);
+											   strategy, bound);
 
 	comparison->location = IMPLIED_LOCATION;
 	return (Expr *) comparison;
