@@ -47,14 +47,6 @@ static relopt_enum_elt_def key_values[] =
 	{(const char *) NULL}
 };
 
-/* The keys of a value while they are collected. */
-typedef struct ExtractedKeys
-{
-	Datum	   *keys;
-	Size		n;
-	Size		room;
-} ExtractedKeys;
-
 /*
  * How far elements are shifted to make keys, in the index that a support
  * function is called for.
@@ -85,30 +77,6 @@ roaring64_gin_options(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static void
-too_many_keys(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("roaring64 value has too many keys for a GIN index"),
-			 errdetail("A GIN index accepts at most %d keys per value.", MAX_KEYS),
-			 errhint("Create the index with gin_roaring64_ops (key = container), or split the set into several rows with roaring64_split.")));
-}
-
-static void
-add_key(ExtractedKeys *extracted, int64 key)
-{
-	if (extracted->n == extracted->room)
-	{
-		if (extracted->n >= MAX_KEYS)
-			too_many_keys();
-		extracted->room = Min(extracted->room * 2, MAX_KEYS);
-		extracted->keys = repalloc(extracted->keys,
-								   sizeof(Datum) * extracted->room);
-	}
-	extracted->keys[extracted->n++] = Int64GetDatum(key);
-}
-
 /*
  * Finds the first run of consecutive keys of a set, none of them before from.
  * Returns false if there is none.
@@ -123,26 +91,6 @@ roaring64_gin_next_run(r64_set *set, int shift, int64 from,
 								  first, last);
 }
 
-static void
-extract_keys(ExtractedKeys *extracted, r64_set *set, int shift)
-{
-	int64		key = PG_INT64_MIN >> shift;
-	int64		last;
-
-	while (roaring64_gin_next_run(set, shift, key, &key, &last))
-	{
-		for (; key < last; key++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			add_key(extracted, key);
-		}
-		add_key(extracted, last);
-		if (last == PG_INT64_MAX >> shift)
-			break;
-		key = last + 1;
-	}
-}
-
 /*
  * roaring64_gin_extract_value(roaring64, internal) returns internal: the keys
  * of a value.  Errors if GIN could not take that many.
@@ -154,14 +102,37 @@ roaring64_gin_extract_value(PG_FUNCTION_ARGS)
 	r64_set		set = DatumGetRoaring64(PG_GETARG_DATUM(0));
 	int32	   *nkeys = (int32 *) PG_GETARG_POINTER(1);
 	int			shift = roaring64_gin_shift(fcinfo);
-	ExtractedKeys extracted = {.room = 64};
+	r64_stats	stats = r64_get_stats(&set);
+	uint64		n = shift == 0 ? stats.cardinality :
+		stats.arrays + stats.bitsets + stats.runs;
+	int64		from = PG_INT64_MIN >> shift;
+	int64		first;
+	int64		last;
+	Datum	   *keys;
 
-	if (shift == 0 && r64_cardinality(&set) > MAX_KEYS)
-		too_many_keys();
-	extracted.keys = palloc(sizeof(Datum) * extracted.room);
-	extract_keys(&extracted, &set, shift);
-	*nkeys = (int32) extracted.n;
-	PG_RETURN_POINTER(extracted.keys);
+	if (n > MAX_KEYS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("roaring64 value has too many keys for a GIN index"),
+				 errdetail("A GIN index accepts at most %d keys per value.", MAX_KEYS),
+				 errhint("Create the index with gin_roaring64_ops (key = container), or split the set into several rows with roaring64_split.")));
+	keys = palloc(sizeof(Datum) * Max(n, 1));
+	*nkeys = 0;
+	while (*nkeys < n && roaring64_gin_next_run(&set, shift, from, &first, &last))
+	{
+		/* a damaged set can have more than it says */
+		uint64		more = Min((uint64) last - (uint64) first, n - *nkeys - 1);
+
+		for (uint64 i = 0; i <= more; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			keys[(*nkeys)++] = Int64GetDatum(first + (int64) i);
+		}
+		if (last == PG_INT64_MAX >> shift)
+			break;
+		from = last + 1;
+	}
+	PG_RETURN_POINTER(keys);
 }
 
 /*
