@@ -41,7 +41,6 @@ typedef struct SearchKeys
 	int			shift;			/* of elements, to make keys */
 	SearchKey  *keys;			/* ascending */
 	int			n;
-	int			room;
 	int			nranges;		/* of them, those of more than one key */
 	bool		inexact;		/* to have them does not suffice */
 } SearchKeys;
@@ -49,11 +48,6 @@ typedef struct SearchKeys
 static void
 add_range(SearchKeys *search, int64 first, int64 last)
 {
-	if (search->n == search->room)
-	{
-		search->room *= 2;
-		search->keys = repalloc(search->keys, sizeof(SearchKey) * search->room);
-	}
 	search->keys[search->n].first = first;
 	search->keys[search->n++].last = last;
 	if (first < last)
@@ -67,46 +61,35 @@ add_range(SearchKeys *search, int64 first, int64 last)
 static uint64
 spaced(uint64 span, uint64 steps, uint64 i)
 {
-	if (steps == 0)
-		return 0;
 	return span / steps * i + span % steps * i / steps;
 }
 
-/* All keys of the set, or as many as are enough, each a single one. */
+/*
+ * All keys of the set, or of the integers from lo to hi if there is none; or as
+ * many as are enough.  Each is a single one.
+ */
 static void
-require_set(SearchKeys *search, r64_set *set)
-{
-	uint64		span = r64_cardinality(set) - 1;
-	uint64		steps = Min(span, MAX_REQUIRED - 1);
-
-	search->inexact |= (steps < span);
-	for (uint64 i = 0; i <= steps; i++)
-	{
-		int64		element;
-		int64		key;
-
-		if (!r64_select(set, spaced(span, steps, i), &element))
-			break;
-		key = element >> search->shift;
-		if (search->n == 0 || search->keys[search->n - 1].first < key)
-			add_range(search, key, key);
-	}
-}
-
-/* The same for the set of all integers from lo to hi. */
-static void
-require_range(SearchKeys *search, int64 lo, int64 hi)
+require(SearchKeys *search, r64_set *set, int64 lo, int64 hi)
 {
 	int64		first = lo >> search->shift;
-	uint64		span = (uint64) (hi >> search->shift) - (uint64) first;
-	uint64		steps = Min(span, MAX_REQUIRED - 1);
+	uint64		span = set != NULL ? r64_cardinality(set) - 1 :
+		(uint64) (hi >> search->shift) - (uint64) first;
+	uint64		steps = Max(Min(span, MAX_REQUIRED - 1), 1);
 
 	search->inexact |= (steps < span);
 	for (uint64 i = 0; i <= steps; i++)
 	{
-		int64		key = (int64) ((uint64) first + spaced(span, steps, i));
+		uint64		place = spaced(span, steps, i);
+		int64		key = (int64) ((uint64) first + place);
 
-		add_range(search, key, key);
+		if (set != NULL)
+		{
+			if (!r64_select(set, place, &key))
+				break;
+			key >>= search->shift;
+		}
+		if (search->n == 0 || search->keys[search->n - 1].first < key)
+			add_range(search, key, key);
 	}
 }
 
@@ -190,13 +173,12 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 	switch (strategy)
 	{
 		case GIN_CONTAINS_ELEMENT:
-			lo = hi = PG_GETARG_INT64(0);
-			require_range(search, lo, hi);
+			require(search, NULL, PG_GETARG_INT64(0), PG_GETARG_INT64(0));
 			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINS_RANGE:
 			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
 				return GIN_SEARCH_MODE_ALL;
-			require_range(search, lo, hi);
+			require(search, NULL, lo, hi);
 			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINED_RANGE:
 		case GIN_OVERLAPS_RANGE:
@@ -211,7 +193,7 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 			if (r64_is_empty(&set))
 				return strategy == GIN_EQUAL ?
 					GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_ALL;
-			require_set(search, &set);
+			require(search, &set, 0, 0);
 			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINED_SET:
 		case GIN_OVERLAPS_SET:
@@ -239,11 +221,11 @@ roaring64_gin_extract_query(PG_FUNCTION_ARGS)
 	bool	  **partial_match = (bool **) PG_GETARG_POINTER(3);
 	Pointer   **extra_data = (Pointer **) PG_GETARG_POINTER(4);
 	int32	   *mode = (int32 *) PG_GETARG_POINTER(6);
-	SearchKeys	search = {.room = 16};
+	SearchKeys	search = {0};
 	Datum	   *keys;
 
 	search.shift = roaring64_gin_shift(fcinfo);
-	search.keys = palloc(sizeof(SearchKey) * search.room);
+	search.keys = palloc(sizeof(SearchKey) * (GIN_MAX_SINGLE + GIN_MAX_RANGES));
 	*mode = choose_keys(&search, fcinfo, strategy);
 	*nkeys = search.n;
 
