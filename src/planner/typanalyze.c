@@ -39,6 +39,7 @@
 /* Elements that are read side by side when a set is sampled. */
 #define STRETCH			32
 #define MAX_ROWS		(MAX_ELEMENTS / STRETCH)
+#define GOLDEN_RATIO	1.618033988749895
 
 /*
  * An element is common if it has so much of what an element would have on
@@ -65,42 +66,16 @@ typedef struct ElementCount
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* How a column would be analyzed without us. */
-typedef struct StandardAnalysis
-{
-	AnalyzeAttrComputeStatsFunc compute_stats;
-	void	   *extra_data;
-} StandardAnalysis;
-
 typedef struct ElementAnalysis
 {
 	int			target;			/* of the statistics of the column */
 	int			nrows;			/* non-null rows that were read */
-	uint64		random;			/* state of the generator */
 	double	   *cardinalities;	/* of these rows */
 
 	element_table_hash *counts;
 	double		occurrences;	/* that the elements read stand for */
 	double		elements;		/* read */
 } ElementAnalysis;
-
-/* A number in [0, 1), the same for every ANALYZE of the same rows. */
-static double
-random_fraction(ElementAnalysis *analysis)
-{
-	analysis->random += UINT64CONST(0x9e3779b97f4a7c15);
-	return (r64_mix(analysis->random) >> 11) * (1.0 / (UINT64CONST(1) << 53));
-}
-
-static void
-begin_analysis(ElementAnalysis *analysis, int target, int samplerows)
-{
-	memset(analysis, 0, sizeof(*analysis));
-	analysis->target = Max(target, 2);
-	analysis->cardinalities = palloc(sizeof(double) * samplerows);
-	analysis->counts = element_table_create(CurrentMemoryContext,
-											MAX_ELEMENTS / 8, NULL);
-}
 
 /* An element that stands for weight of them. */
 static void
@@ -119,15 +94,16 @@ add_element(ElementAnalysis *analysis, int64 element, double weight)
 }
 
 /*
- * Reads n elements of a set in stretches at even distances from a place at
- * random.  The last may go round to the start, so that no element has a better
- * chance than others.  n is a multiple of STRETCH and less than the cardinality.
+ * Reads n elements of a set in stretches at even distances, from another place
+ * in every row, as multiples of the golden ratio are spread evenly.  The last may
+ * go round to the start, so that no element has a better chance than others.  n is
+ * a multiple of STRETCH and less than the cardinality.
  */
 static void
 read_stretches(ElementAnalysis *analysis, r64_set *set, double cardinality,
 			   int64 *elements, int n)
 {
-	double		place = random_fraction(analysis) * cardinality;
+	double		place = fmod(analysis->nrows * GOLDEN_RATIO, 1) * cardinality;
 
 	for (int i = 0; i < n; i += STRETCH)
 	{
@@ -195,15 +171,13 @@ compare_elements(const void *a, const void *b)
 
 /*
  * Fills a slot that is not used yet, or that of the correlation, which
- * statistics.h explains; there is always one.  values may be NULL, numbers are in
- * anl_context.
+ * statistics.h explains; there is always one.  values may be NULL.
  */
 static void
 fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
 		  float4 *numbers, int nnumbers)
 {
 	int			slot = 0;
-	MemoryContext oldcontext;
 
 	while (slot < STATISTIC_NUM_SLOTS - 1 && stats->stakind[slot] != 0 &&
 		   stats->stakind[slot] != STATISTIC_KIND_CORRELATION)
@@ -214,11 +188,9 @@ fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
 	stats->numnumbers[slot] = nnumbers;
 	if (values == NULL)
 		return;
-	oldcontext = MemoryContextSwitchTo(stats->anl_context);
 	stats->stavalues[slot] = palloc(sizeof(Datum) * nvalues);
 	for (int i = 0; i < nvalues; i++)
 		stats->stavalues[slot][i] = Int64GetDatum(values[i]);
-	MemoryContextSwitchTo(oldcontext);
 	stats->numvalues[slot] = nvalues;
 	stats->statypid[slot] = INT8OID;
 	stats->statyplen[slot] = sizeof(int64);
@@ -266,7 +238,7 @@ store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 
 	if (n == 0)
 		return;
-	numbers = MemoryContextAlloc(stats->anl_context, sizeof(float4) * (n + 3));
+	numbers = palloc(sizeof(float4) * (n + 3));
 	values = palloc(sizeof(int64) * n);
 	for (int i = 0; i < n; i++)
 	{
@@ -288,8 +260,7 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 	int			bounds = analysis->target;
 	int			last = analysis->nrows - 1;
 	double		sum = 0;
-	float4	   *numbers = MemoryContextAlloc(stats->anl_context,
-											 sizeof(float4) * (bounds + 1));
+	float4	   *numbers = palloc(sizeof(float4) * (bounds + 1));
 
 	qsort(analysis->cardinalities, analysis->nrows, sizeof(double),
 		  compare_doubles);
@@ -365,8 +336,7 @@ store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
 {
 	int			room = analysis->target + 3;
 	int64	   *values = palloc(sizeof(int64) * room);
-	float4	   *numbers = MemoryContextAlloc(stats->anl_context,
-											 sizeof(float4) * room);
+	float4	   *numbers = palloc(sizeof(float4) * room);
 	double		rest = analysis->occurrences;
 	int			bins = make_bins(analysis, elements + ncommon,
 								 (int) analysis->counts->members - ncommon,
@@ -423,28 +393,33 @@ static void
 compute_set_stats(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch,
 				  int samplerows, double totalrows)
 {
-	StandardAnalysis *standard = stats->extra_data;
-	ElementAnalysis analysis;
+	ElementAnalysis analysis = {.target = Max(roaring64_statistics_target(stats), 2)};
 	ElementCount **elements;
 	int			ncommon;
+	MemoryContext oldcontext;
 
-	stats->extra_data = standard->extra_data;
-	standard->compute_stats(stats, fetch, samplerows, totalrows);
-	stats->extra_data = standard;
+	/* the standard analysis takes our place */
+	if (std_typanalyze(stats))
+		stats->compute_stats(stats, fetch, samplerows, totalrows);
 	if (!stats->stats_valid)
 		return;
 
-	begin_analysis(&analysis, roaring64_statistics_target(stats), samplerows);
+	analysis.cardinalities = palloc(sizeof(double) * samplerows);
+	analysis.counts = element_table_create(CurrentMemoryContext,
+										   MAX_ELEMENTS / 8, NULL);
 	read_rows(&analysis, stats, fetch, samplerows);
 	if (analysis.nrows == 0)
 		return;
 	elements = palloc(sizeof(ElementCount *) *
 					  Max(analysis.counts->members, 1));
 	ncommon = sort_elements(&analysis, elements);
+	/* what is stored has to stay */
+	oldcontext = MemoryContextSwitchTo(stats->anl_context);
 	store_common(stats, &analysis, elements, ncommon);
 	store_cardinalities(stats, &analysis);
 	store_rest(stats, &analysis, elements, ncommon,
 			   totalrows * (1 - stats->stanullfrac));
+	MemoryContextSwitchTo(oldcontext);
 }
 
 /* roaring64_typanalyze(internal) returns boolean: ANALYZE of the type. */
@@ -453,14 +428,9 @@ Datum
 roaring64_typanalyze(PG_FUNCTION_ARGS)
 {
 	VacAttrStats *stats = (VacAttrStats *) PG_GETARG_POINTER(0);
-	StandardAnalysis *standard;
 
 	if (!std_typanalyze(stats))
 		PG_RETURN_BOOL(false);
-	standard = palloc(sizeof(StandardAnalysis));
-	standard->compute_stats = stats->compute_stats;
-	standard->extra_data = stats->extra_data;
 	stats->compute_stats = compute_set_stats;
-	stats->extra_data = standard;
 	PG_RETURN_BOOL(true);
 }
