@@ -29,6 +29,7 @@
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 
+#include "engine/sort.h"
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
@@ -70,7 +71,7 @@ typedef struct ElementAnalysis
 {
 	int			target;			/* of the statistics of the column */
 	int			nrows;			/* non-null rows that were read */
-	double	   *cardinalities;	/* of these rows */
+	uint64	   *cardinalities;	/* of these rows */
 
 	element_table_hash *counts;
 	double		occurrences;	/* that the elements read stand for */
@@ -128,27 +129,18 @@ add_set(ElementAnalysis *analysis, Datum value, int64 *elements, int n)
 	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
 	struct varlena *flat = pg_detoast_datum_packed(stored);
 	r64_set		set = roaring64_view(flat);
-	double		cardinality = (double) r64_cardinality(&set);
+	uint64		cardinality = r64_cardinality(&set);
 
 	if (cardinality > n)
-		read_stretches(analysis, &set, cardinality, elements, n);
+		read_stretches(analysis, &set, (double) cardinality, elements, n);
 	else
 		n = (int) r64_read(&set, PG_INT64_MIN, PG_INT64_MAX, false, elements, n);
 	for (int i = 0; i < n; i++)
-		add_element(analysis, elements[i], cardinality / n);
+		add_element(analysis, elements[i], (double) cardinality / n);
 	analysis->cardinalities[analysis->nrows++] = cardinality;
 	r64_close(&set);
 	if (flat != stored)
 		pfree(flat);
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 static int
@@ -262,13 +254,12 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 	double		sum = 0;
 	float4	   *numbers = palloc(sizeof(float4) * (bounds + 1));
 
-	qsort(analysis->cardinalities, analysis->nrows, sizeof(double),
-		  compare_doubles);
+	r64_sort_items(&roaring64_env, analysis->cardinalities, analysis->nrows, 1, 0);
 	for (int i = 0; i < bounds; i++)
 		numbers[i] = analysis->cardinalities[i == bounds - 1 ? last :
 											 (int64) analysis->nrows * i / bounds];
 	for (int i = 0; i <= last; i++)
-		sum += analysis->cardinalities[i];
+		sum += (double) analysis->cardinalities[i];
 	numbers[bounds] = sum / analysis->nrows;
 	fill_slot(stats, STATISTIC_KIND_DECHIST, NULL, 0, numbers, bounds + 1);
 }
@@ -292,14 +283,15 @@ estimate_distinct(ElementCount **elements, int n, double read_share)
 }
 
 /*
- * What is known of n elements, ascending, that are not common, cut into bins;
- * returns how many bins.  bounds and distinct have room for two more than the
- * target.
+ * Fills the slot of our own, whose layout is in statistics.h, with n elements,
+ * ascending, that are not common.
  */
-static int
-make_bins(const ElementAnalysis *analysis, ElementCount **elements, int n,
-		  double totalrows, int64 *bounds, float4 *distinct)
+static void
+store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
+		   ElementCount **elements, int n, double totalrows)
 {
+	int64	   *bounds = palloc(sizeof(int64) * (analysis->target + 3));
+	float4	   *numbers = palloc(sizeof(float4) * (analysis->target + 3));
 	double		read_share = analysis->elements /
 		(analysis->occurrences * Max(totalrows / analysis->nrows, 1));
 	double		mass = 0;
@@ -309,6 +301,7 @@ make_bins(const ElementAnalysis *analysis, ElementCount **elements, int n,
 
 	for (int i = 0; i < n; i++)
 		mass += elements[i]->seen;
+	numbers[0] = mass / analysis->nrows;
 	/* bins of the same mass each, or of one element that has more */
 	for (int i = 0; i < n; i++)
 	{
@@ -317,38 +310,15 @@ make_bins(const ElementAnalysis *analysis, ElementCount **elements, int n,
 			continue;
 		bounds[bins] = elements[first]->element;
 		bounds[bins + 1] = elements[Min(i + 1, n - 1)]->element;
-		distinct[bins] = Min(estimate_distinct(elements + first,
-											   i + 1 - first, read_share),
-							 roaring64_width(bounds[bins], bounds[bins + 1]));
+		numbers[bins + 1] = Min(estimate_distinct(elements + first,
+												  i + 1 - first, read_share),
+								roaring64_width(bounds[bins], bounds[bins + 1]));
 		bins++;
 		first = i + 1;
 	}
-	return bins;
-}
-
-/*
- * Fills the slot of our own, whose layout is in statistics.h.  Of the elements
- * the first ncommon are the common ones.
- */
-static void
-store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
-		   ElementCount **elements, int ncommon, double totalrows)
-{
-	int			room = analysis->target + 3;
-	int64	   *values = palloc(sizeof(int64) * room);
-	float4	   *numbers = palloc(sizeof(float4) * room);
-	double		rest = analysis->occurrences;
-	int			bins = make_bins(analysis, elements + ncommon,
-								 (int) analysis->counts->members - ncommon,
-								 totalrows, values, numbers + 1);
-
-	if (bins == 0)
-		return;
-	for (int i = 0; i < ncommon; i++)
-		rest -= elements[i]->seen;
-	numbers[0] = Max(rest, 0) / analysis->nrows;
-	fill_slot(stats, ROARING64_STATISTIC_KIND_REST, values, bins + 1,
-			  numbers, bins + 1);
+	if (bins > 0)
+		fill_slot(stats, ROARING64_STATISTIC_KIND_REST, bounds, bins + 1,
+				  numbers, bins + 1);
 }
 
 /*
@@ -404,7 +374,7 @@ compute_set_stats(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch,
 	if (!stats->stats_valid)
 		return;
 
-	analysis.cardinalities = palloc(sizeof(double) * samplerows);
+	analysis.cardinalities = palloc(sizeof(uint64) * samplerows);
 	analysis.counts = element_table_create(CurrentMemoryContext,
 										   MAX_ELEMENTS / 8, NULL);
 	read_rows(&analysis, stats, fetch, samplerows);
@@ -417,7 +387,8 @@ compute_set_stats(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch,
 	oldcontext = MemoryContextSwitchTo(stats->anl_context);
 	store_common(stats, &analysis, elements, ncommon);
 	store_cardinalities(stats, &analysis);
-	store_rest(stats, &analysis, elements, ncommon,
+	store_rest(stats, &analysis, elements + ncommon,
+			   analysis.counts->members - ncommon,
 			   totalrows * (1 - stats->stanullfrac));
 	MemoryContextSwitchTo(oldcontext);
 }
