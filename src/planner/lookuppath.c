@@ -21,13 +21,13 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
-#include "utils/syscache.h"
+#include "utils/rel.h"
 
 #include "index/lookup.h"
 #include "index/walk.h"
@@ -92,20 +92,16 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 /* What a lookup by an index costs. */
 typedef struct LookupCost
 {
+	LookupPlan	plan;
 	IndexOptInfo *index;
 	double		loop_count;
-	double		selectivity;	/* of the tests */
+	double		selectivity;	/* of the test */
 	double		searches;
 	double		passed;			/* entries that do not pass */
-	double		descent_cost;
-	double		read_cost;		/* of reading the table */
-	double		table_cost;		/* and testing all rows */
+	double		read_cost;		/* of reading the table, without tests */
 	double		least_cost;		/* that a set of unknown size is charged */
 	double		order;			/* how far the table is in that of the index:
 								 * the square of the correlation */
-	bool		index_only;
-	bool		negated;
-	bool		can_turn;		/* to the table */
 	bool		is_known;		/* the set is */
 } LookupCost;
 
@@ -129,12 +125,12 @@ index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 	 * read index-only.  All entries in order are what core's scan of the
 	 * index reads, too.
 	 */
-	if (cost->negated ? !in_order : !cost->index_only)
+	if (cost->plan.negated ? !in_order : !cost->plan.index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
 	return pages * random_page_cost +
-		Min(cost->searches * cost->descent_cost + entries * entry_cost,
-			cost->descent_cost + index->tuples * entry_cost);
+		Min(cost->searches * cost->plan.descent_cost + entries * entry_cost,
+			cost->plan.descent_cost + index->tuples * entry_cost);
 }
 
 /*
@@ -163,7 +159,7 @@ pages_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 	batched *= random_page_cost -
 		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
 	return (in_order ? walked : Min(walked, batched)) *
-		(cost->index_only ? 1 - cost->index->rel->allvisfrac : 1);
+		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
 
 /*
@@ -209,7 +205,7 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 {
 	double		tuples = Max(cost->index->tuples, 1);
 	double		rows;
-	double		all_entries = cost->index_only ?
+	double		all_entries = cost->plan.index_only ?
 		cost->index->pages * random_page_cost +
 		tuples * (cpu_index_tuple_cost + cpu_tuple_cost) : HUGE_VAL;
 	double		n;
@@ -227,7 +223,7 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
 				roaring64_width(lo, hi) / r64_cardinality(&known));
-	if (cost->negated)
+	if (cost->plan.negated)
 	{
 		/* a run of elements is passed over if it has more rows than that */
 		double		others = (1 - cost->selectivity) * tuples;
@@ -304,16 +300,16 @@ static const CustomPathMethods path_methods = {
  * come in some order, or in any.
  */
 static void
-add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
+add_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 				const LookupTest *test, bool descending, List *pathkeys)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	Path	   *path = &custom->path;
 	RelOptInfo *rel = like->parent;
 	List	   *others = list_copy(rel->baserestrictinfo);
-	bool		all_in_order;
+	bool		is_uncertain = !cost->is_known && !cost->plan.negated;
+	bool		all_in_order = pathkeys != NIL && root->tuple_fraction == 0;
 	QualCost	quals;
-	LookupPlan	plan;
 
 	*path = *like;
 	path->type = T_CustomPath;
@@ -322,16 +318,14 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 	if (path->param_info != NULL)
 		others = list_concat(others, path->param_info->ppi_clauses);
 	others = list_delete_ptr(others, test->clause);
-	memset(&plan, 0, sizeof(plan)); /* also between its fields */
-	plan.index = cost->index->indexoid;
-	plan.direction = pathkeys == NIL ? 0 : descending ? -1 : 1;
-	plan.index_only = cost->index_only;
-	plan.negated = cost->negated;
-	plan.descent_cost = cost->descent_cost;
-	plan.table_cost = cost->can_turn && pathkeys == NIL ? cost->table_cost : 1e300;
+	if (pathkeys != NIL)
+	{
+		cost->plan.direction = descending ? -1 : 1;
+		cost->plan.table_cost = HUGE_VAL;
+	}
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make3(cost->index, test->clause,
-										roaring64_pack_lookup(&plan));
+										roaring64_pack_lookup(&cost->plan));
 	custom->methods = &path_methods;
 
 	path->total_cost = index_cost(root, cost, pathkeys != NIL) +
@@ -344,16 +338,14 @@ add_lookup_path(PlannerInfo *root, const LookupCost *cost, const Path *like,
 	 * less the table is in order, and a sort is better unless few rows are
 	 * asked for.
 	 */
-	all_in_order = pathkeys != NIL && root->tuple_fraction == 0;
-	if (!cost->is_known && !cost->negated &&
-		(all_in_order || plan.table_cost <= cost->table_cost))
+	if (is_uncertain && (all_in_order || cost->plan.table_cost < HUGE_VAL))
 		path->total_cost = Min(path->total_cost, cost->read_cost / 2);
-	if (!cost->is_known && !cost->negated && all_in_order)
+	if (is_uncertain && all_in_order)
 		path->total_cost = Max(path->total_cost,
 							   cost->read_cost * (1 - cost->order));
 	path->total_cost = Max(path->total_cost, cost->least_cost);
 	cost_qual_eval(&quals, others, root);
-	path->startup_cost = Min(cost->descent_cost, path->total_cost) +
+	path->startup_cost = Min(cost->plan.descent_cost, path->total_cost) +
 		quals.startup + path->pathtarget->cost.startup;
 	path->total_cost += quals.startup + path->pathtarget->cost.startup +
 		cost->selectivity * cost->index->tuples *
@@ -395,22 +387,22 @@ estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
 	IndexOptInfo *index = cost->index;
 	RelOptInfo *rel = index->rel;
 
-	cost->index_only = has_all_columns(rel, index);
+	cost->plan.index_only = has_all_columns(rel, index);
 	cost->selectivity = clause_selectivity(root, (Node *) test->clause,
 										   rel->relid, JOIN_INNER, NULL);
-	cost->descent_cost = cpu_operator_cost *
+	cost->plan.descent_cost = cpu_operator_cost *
 		(ceil(log2(Max(index->tuples, 2))) +
 		 (Max(index->tree_height, 0) + 1) * PAGE_CPU_MULTIPLIER);
-	/* without the tests, which a join makes too without being charged */
+	/* a join makes the tests, too, without being charged */
 	cost->read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
-	cost->table_cost = cost->read_cost + rel->tuples * 10 * cpu_operator_cost;
 
 	/*
 	 * An expression can fail for a row that a partial index leaves out, so it
 	 * must not be computed for all rows.
 	 */
-	cost->can_turn = roaring64_allows_seqscan(rel) &&
-		(index->indexprs == NIL || index->indpred == NIL);
+	cost->plan.table_cost = roaring64_allows_seqscan(rel) &&
+		(index->indexprs == NIL || index->indpred == NIL) ?
+		cost->read_cost + rel->tuples * 10 * cpu_operator_cost : HUGE_VAL;
 	count_searches(root, test, is_join, cost);
 }
 
@@ -420,11 +412,16 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 				 const LookupTest *test)
 {
 	RelOptInfo *rel = index->rel;
-	LookupCost	cost = {.index = index,.loop_count = 1,.negated = test->negated};
+	LookupCost	cost;
 	Path		path = {.parent = rel,.pathtarget = rel->reltarget};
 	bool		is_join = !bms_is_subset(test->clause->clause_relids, rel->relids);
 	Relids		outer = bms_union(rel->lateral_relids, test->clause->clause_relids);
 
+	memset(&cost, 0, sizeof(cost)); /* also between the fields of the plan */
+	cost.plan.index = index->indexoid;
+	cost.plan.negated = test->negated;
+	cost.index = index;
+	cost.loop_count = 1;
 	outer = bms_del_member(outer, rel->relid);
 	path.param_info = get_baserel_parampathinfo(root, rel, outer);
 	path.parallel_safe = rel->consider_parallel;
@@ -502,15 +499,12 @@ is_read_by_server(RelOptInfo *rel)
 
 /* Whether a table has the access method that lookups were made and tried for. */
 static bool
-is_heap(Oid table)
+is_heap(Oid oid)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	bool		heap;
+	Relation	table = table_open(oid, NoLock);
+	bool		heap = table->rd_rel->relam == HEAP_TABLE_AM_OID;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", table);
-	heap = ((Form_pg_class) GETSTRUCT(tuple))->relam == HEAP_TABLE_AM_OID;
-	ReleaseSysCache(tuple);
+	table_close(table, NoLock);
 	return heap;
 }
 
