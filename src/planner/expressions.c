@@ -24,8 +24,7 @@
 static struct
 {
 	PlannerGlobal *plan;
-	List	   *expressions;
-	List	   *values;
+	List	   *pairs;			/* of lists: an expression, its value */
 }			estimated;
 
 static void
@@ -40,15 +39,14 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 {
 	Node	   *value;
 	MemoryContext oldcontext;
-	ListCell   *a;
-	ListCell   *b;
+	ListCell   *cell;
 
 	if (root == NULL || IsA(node, Const))
 		return node;
 	if (estimated.plan == root->glob)
-		forboth(a, estimated.expressions, b, estimated.values)
-			if (equal(lfirst(a), node))
-			return lfirst(b);
+		foreach(cell, estimated.pairs)
+			if (equal(linitial(lfirst(cell)), node))
+			return lsecond(lfirst(cell));
 	/* this can make other plans */
 	value = estimate_expression_value(root, node);
 	if (!IsA(value, Const))
@@ -63,8 +61,8 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 		forget_estimated(NULL);
 		estimated.plan = root->glob;
 	}
-	estimated.expressions = lappend(estimated.expressions, copyObject(node));
-	estimated.values = lappend(estimated.values, copyObject(value));
+	estimated.pairs = lappend(estimated.pairs, list_make2(copyObject(node),
+														  copyObject(value)));
 	MemoryContextSwitchTo(oldcontext);
 	return value;
 }
@@ -151,7 +149,7 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 	if (!load_column_stats(root, reduce(root, node), false, &stats))
 		return ROARING64_DEFAULT_SHARE;
 	stats.nonnull *= roaring64_share_passing(&stats, TEST_CONTAINED, &nothing,
-											 true);
+											 0);
 	roaring64_free_stats(&stats);
 	return stats.nonnull;
 }

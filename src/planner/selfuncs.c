@@ -28,12 +28,6 @@
 #include "planner/statistics.h"
 #include "type/roaring64.h"
 
-/*
- * A constant of more bytes is not compared with the most common sets of a
- * column.  They have a kilobyte at most, and the comparison reads all of it.
- */
-#define MAX_COMPARED_SIZE	8192
-
 /* What a test of two sets costs, and what it does for an element, in operators. */
 #define SET_TEST_COST		50
 #define ELEMENT_COST		0.25
@@ -123,7 +117,7 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 	n = test->right == INT8OID ? 1 :
 		roaring64_expected_cardinality(root, other);
 	if (n >= 0)
-		return roaring64_share_passing_unknown(stats, test->kind, n);
+		return roaring64_share_passing(stats, test->kind, NULL, n);
 	share = roaring64_share_of_join(test->kind, stats, stats, &known);
 	return known > 0.5 ? share : ROARING64_DEFAULT_SHARE;
 }
@@ -145,9 +139,7 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	if (!is_known)
 		share = set_against_unknown(root, test, other, &stats);
 	else
-		share = roaring64_share_passing(&stats, test->kind, &probe,
-										!probe.is_set ||
-										probe.set.size <= MAX_COMPARED_SIZE);
+		share = roaring64_share_passing(&stats, test->kind, &probe, 0);
 	share *= stats.nonnull;
 	roaring64_free_stats(&stats);
 	return share;
@@ -223,42 +215,32 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 					 int varRelid)
 {
 	Test		test;
-	VariableStatData vardata;
-	VariableStatData second;
-	Node	   *other;
-	Selectivity selectivity;
+	VariableStatData vars[2];
+	Selectivity selectivity = ROARING64_DEFAULT_SHARE;
 
 	if (!describe_test(function, args, &test))
-		return ROARING64_DEFAULT_SHARE;
-	examine_variable(root, linitial(args), varRelid, &vardata);
-	examine_variable(root, lsecond(args), varRelid, &second);
-	if ((vardata.rel == NULL) == (second.rel == NULL))
+		return selectivity;
+	examine_variable(root, linitial(args), varRelid, &vars[0]);
+	examine_variable(root, lsecond(args), varRelid, &vars[1]);
+	if ((vars[0].rel == NULL) != (vars[1].rel == NULL))
 	{
-		ReleaseVariableStats(vardata);
-		ReleaseVariableStats(second);
-		return ROARING64_DEFAULT_SHARE;
-	}
-	if (vardata.rel == NULL)
-	{
-		VariableStatData first = vardata;
+		int			column = vars[0].rel == NULL;
 
-		vardata = second;
-		second = first;
-		commute_test(&test);
-	}
-	/* get_restriction_variable() would compute this for every estimate */
-	other = roaring64_estimate_once(root, second.var);
-	ReleaseVariableStats(second);
+		/* get_restriction_variable() would compute this for every estimate */
+		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
 
-	if (IsA(other, Const) && ((Const *) other)->constisnull)
-		selectivity = 0;		/* all of our tests are strict */
-	else if (is_of_sets(test.left))
-		selectivity = set_selectivity(root, &test, &vardata, other);
-	else if (test.left == INT8OID)
-		selectivity = element_selectivity(root, &test, &vardata, other);
-	else
-		selectivity = ROARING64_DEFAULT_SHARE;
-	ReleaseVariableStats(vardata);
+		if (column == 1)
+			commute_test(&test);
+		if (IsA(other, Const) && ((Const *) other)->constisnull)
+			selectivity = 0;	/* all of our tests are strict */
+		else if (is_of_sets(test.left))
+			selectivity = set_selectivity(root, &test, &vars[column], other);
+		else if (test.left == INT8OID)
+			selectivity = element_selectivity(root, &test, &vars[column],
+											  other);
+	}
+	ReleaseVariableStats(vars[0]);
+	ReleaseVariableStats(vars[1]);
 	CLAMP_PROBABILITY(selectivity);
 	return selectivity;
 }

@@ -42,6 +42,12 @@
 #define MAX_COMMON_SETS		100
 #define MAX_SETS_JOINED		32
 
+/*
+ * A probe of more bytes is not compared with them.  They have a kilobyte at
+ * most, and the comparison reads all of it.
+ */
+#define MAX_COMPARED_SIZE	8192
+
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
 #define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
@@ -91,7 +97,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 					 (with_common ? ATTSTATSSLOT_VALUES : 0));
 	get_attstatsslot(&stats->sets, tuple, STATISTIC_KIND_MCV, InvalidOid,
 					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
-	stats->nsets = Min(stats->sets.nvalues, stats->sets.nnumbers);
+	check_slot(&stats->sets, stats->sets.nvalues == stats->sets.nnumbers);
 	check_slot(&stats->mcelem, stats->mcelem.nnumbers > 3 &&
 			   (!with_common ||
 				(stats->mcelem.valuetype == INT8OID &&
@@ -311,7 +317,7 @@ describe_column(const SetStats *stats, Side *side)
 		class->size += (size - class->size) / (class->share * bounds);
 	}
 	side->nclasses = n + 1;
-	side->nsets = Min(stats->nsets, MAX_COMMON_SETS);
+	side->nsets = Min(stats->sets.nvalues, MAX_COMMON_SETS);
 	for (int i = 0; i < side->nsets; i++)
 	{
 		side->probes[i].is_set = true;
@@ -460,25 +466,30 @@ share_of_pairs(TestKind kind, Side *a, Side *b, const Tally *tally,
 
 /*
  * The share of the non-null rows of a column whose set passes a test with a
- * probe.  The most common sets are tested with it if asked.
+ * probe; or with one that has so many elements and is else not known, if probe is
+ * NULL.
  */
 double
-roaring64_share_passing(const SetStats *stats, TestKind kind,
-						Probe *probe, bool test_common)
+roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
+						double size)
 {
-	double		size = roaring64_probe_size(probe);
+	bool		is_range = probe != NULL && !probe->is_set;
 	double		tested;
 	Tally		tally = {0};
 	Side		column;
 	Side		other;
 
+	if (probe != NULL)
+		size = roaring64_probe_size(probe);
 	if (size == 0 && kind != TEST_CONTAINED)
 		return kind == TEST_CONTAINS ? 1 : 0;
 	if (stats->average < 0 || (stats->average > 0 && stats->distinct <= 0))
 		return ROARING64_DEFAULT_SHARE;
-	if (kind == TEST_CONTAINS && !probe->is_set)
+	if (probe == NULL)
+		add_to_tally(&tally, size, roaring64_average_frequency(stats));
+	else if (kind == TEST_CONTAINS && is_range)
 	{
-		/* who has both ends has what is between, if it has so many at all */
+		/* a set with both ends has what is between, if it has so many at all */
 		Probe		first = {.lo = probe->lo,.hi = probe->lo};
 		Probe		last = {.lo = probe->hi,.hi = probe->hi};
 
@@ -488,23 +499,8 @@ roaring64_share_passing(const SetStats *stats, TestKind kind,
 	else if (size > 0 && stats->average > 0)
 		tally = make_tally(stats, probe);
 	describe_column(stats, &column);
-	describe_probe(test_common ? probe : NULL, size, &other);
-	return share_of_pairs(kind, &column, &other, &tally, &tested);
-}
-
-/* The same for a probe that has so many elements, and is else not known. */
-double
-roaring64_share_passing_unknown(const SetStats *stats, TestKind kind,
-								double size)
-{
-	double		tested;
-	Tally		tally = {0};
-	Side		column;
-	Side		other;
-
-	add_to_tally(&tally, size, roaring64_average_frequency(stats));
-	describe_column(stats, &column);
-	describe_probe(NULL, size, &other);
+	describe_probe(is_range || (probe != NULL && probe->set.size <= MAX_COMPARED_SIZE) ?
+				   probe : NULL, size, &other);
 	return share_of_pairs(kind, &column, &other, &tally, &tested);
 }
 

@@ -64,7 +64,6 @@ typedef struct SetStats
 	double		average;		/* elements of a non-null row; -1 if unknown */
 	double		distinct;		/* elements of the column; -1 if unknown */
 	AttStatsSlot sets;			/* the most common ones */
-	int			nsets;			/* of them */
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
 	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
 	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
@@ -76,9 +75,7 @@ extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
 								 bool with_common, SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
 extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
-									  Probe *probe, bool test_common);
-extern double roaring64_share_passing_unknown(const SetStats *stats,
-											  TestKind kind, double size);
+									  Probe *probe, double size);
 extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
 									  const SetStats *b, double *tested);
 extern double roaring64_probe_size(Probe *probe);
