@@ -64,7 +64,6 @@ typedef struct LookupState
 {
 	CustomScanState css;		/* must be first */
 	LookupPlan	plan;
-	bool		in_order;		/* rows are fetched as they are found */
 	ExprState  *id;
 	ExprState  *set_value;
 	ExprState  *condition;
@@ -103,54 +102,34 @@ roaring64_pack_lookup(const LookupPlan *plan)
 								PointerGetDatum(bytes), false, false));
 }
 
-static LookupPlan
-unpack_lookup(const CustomScan *scan)
+/* Evaluates the set; there are no steps if it is NULL. */
+static void
+begin_lookup(LookupState *state)
 {
-	Const	   *packed = linitial_node(Const, scan->custom_private);
-	LookupPlan	plan;
-
-	memcpy(&plan, VARDATA(DatumGetPointer(packed->constvalue)), sizeof(plan));
-	return plan;
-}
-
-/* Evaluates the set.  Returns false if it is NULL. */
-static bool
-open_set(LookupState *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	MemoryContext oldcontext;
 	bool		isnull;
 	Datum		value;
 
+	state->begun = true;
+	state->page = InvalidBlockNumber;
+	state->cost = 0;
+	state->batch = NULL;
+	state->room = state->batched = state->taken = state->found = 0;
 	MemoryContextReset(state->context);
 	oldcontext = MemoryContextSwitchTo(state->context);
-	value = ExecEvalExpr(state->set_value, econtext, &isnull);
+	value = ExecEvalExpr(state->set_value, state->css.ss.ps.ps_ExprContext,
+						 &isnull);
+	state->steps.in_step = false;
+	state->steps.done = true;
 	if (!isnull)
 	{
 		state->set = DatumGetRoaring64(value);
 		r64_index_set(&state->set);
 		state->elements += r64_cardinality(&state->set);
-	}
-	MemoryContextSwitchTo(oldcontext);
-	return !isnull;
-}
-
-static void
-begin_lookup(LookupState *state)
-{
-	state->begun = true;
-	if (open_set(state))
 		roaring64_walk_begin(&state->steps, &state->set,
 							 state->plan.direction >= 0, state->plan.negated);
-	else
-	{
-		state->steps.in_step = false;
-		state->steps.done = true;
 	}
-	state->page = InvalidBlockNumber;
-	state->cost = 0;
-	state->batch = NULL;
-	state->room = state->batched = state->taken = state->found = 0;
+	MemoryContextSwitchTo(oldcontext);
 }
 
 /*
@@ -277,8 +256,10 @@ fill_batch(LookupState *state)
 {
 	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
 		(2 * sizeof(uint64));	/* sorting takes as much again */
-	uint64		size = state->in_order || state->found < MIN_BATCH ? 1 :
-		Min(state->found * BATCH_GROWTH, most);
+
+	/* what is kept of an index entry is lost when the walk goes on */
+	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
+		state->found < MIN_BATCH ? 1 : Min(state->found * BATCH_GROWTH, most);
 	ItemPointer tid;
 
 	if (size > state->room)
@@ -422,13 +403,15 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ScanState  *ss = &node->ss;
 	Relation	relation = ss->ss_currentRelation;
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
+	Const	   *packed = linitial_node(Const, plan->custom_private);
 
 	/*
 	 * The server has set this up for virtual tuples, but our rows may be
 	 * those of the table.  So all expressions are made again, and their
 	 * subqueries listed again.
 	 */
-	state->plan = unpack_lookup(plan);
+	memcpy(&state->plan, VARDATA(DatumGetPointer(packed->constvalue)),
+		   sizeof(state->plan));
 	ss->ps.subPlan = NIL;
 	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
 							 state->plan.index_only ? &TTSOpsVirtual :
@@ -441,9 +424,6 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ss->ps.scanopsfixed = true;
 	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
-	/* what is kept of an index entry is lost when the walk goes on */
-	state->in_order = state->plan.index_only ||
-		state->plan.direction != 0;
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
