@@ -152,20 +152,6 @@ probe_next(Probe *probe, int64 v, int64 *next)
 	return *next <= probe->hi;
 }
 
-/*
- * The bounds of a bin, both inclusive, and how many different elements it has.
- */
-static double
-get_bin(const SetStats *stats, int bin, int64 *lo, int64 *hi)
-{
-	*lo = DatumGetInt64(stats->rest.values[bin]);
-	*hi = DatumGetInt64(stats->rest.values[bin + 1]);
-	/* but for the last, up to the next; an element can fill whole bins */
-	if (bin < stats->nbins - 1 && *hi > *lo)
-		(*hi)--;
-	return Max(stats->rest.numbers[bin + 1], 1);
-}
-
 /* Adds elements of a frequency, count of them. */
 static void
 add_to_tally(Tally *tally, double count, double frequency)
@@ -196,13 +182,16 @@ tally_rest(const SetStats *stats, Probe *probe,
 
 	for (int bin = 0; bin < bins && outside > 0; bin++)
 	{
-		int64		lo;
-		int64		hi;
+		int64		lo = DatumGetInt64(stats->rest.values[bin]);
+		int64		hi = DatumGetInt64(stats->rest.values[bin + 1]);
+		double		distinct = Max(stats->rest.numbers[bin + 1], 1);
+		double		frequency = stats->rest.numbers[0] / bins / distinct;
 		double		count;
 		double		width;
-		double		distinct = get_bin(stats, bin, &lo, &hi);
-		double		frequency = stats->rest.numbers[0] / bins / distinct;
 
+		/* but for the last, up to the next; an element can fill whole bins */
+		if (bin < bins - 1 && hi > lo)
+			hi--;
 		least = Min(least, frequency);
 		if (more && element < lo)
 			more = probe_next(probe, lo, &element);
@@ -277,127 +266,55 @@ roaring64_average_frequency(const SetStats *stats)
 	return Min(stats->average / stats->distinct, 1);
 }
 
-/* Sets of like size, at most half as large again as the least. */
-typedef struct SizeClass
+/*
+ * Rows of one side of a test: those that have one of the most common sets, or a
+ * set of like size, at most half as large again as the least.
+ */
+typedef struct Kind
 {
+	double		share;			/* of the non-null rows */
 	double		least;
 	double		size;			/* on average */
-	double		share;			/* of the non-null rows that have one */
-	double		tested;			/* likewise, of the most common sets */
-} SizeClass;
+	bool		is_known;		/* the set is */
+	Probe		probe;			/* if so */
+} Kind;
 
-/* Of one side of a test: classes of size, and the most common sets. */
-typedef struct Side
-{
-	SizeClass	classes[MAX_CLASSES];
-	int			nclasses;
-	Probe		probes[MAX_COMMON_SETS];
-	double		shares[MAX_COMMON_SETS];	/* of the non-null rows */
-	int			nsets;
-} Side;
-
-/* A column. */
-static void
-describe_column(const SetStats *stats, Side *side)
+/* The kinds of rows of a column, with at most so many sets.  Returns how many. */
+static int
+describe_column(const SetStats *stats, int nsets, Kind *kinds)
 {
 	int			bounds = stats->dechist.nnumbers - 1;
 	int			n = 0;
+	int			nclasses;
 
-	memset(side, 0, sizeof(*side));
 	for (int i = 0; i < bounds; i++)
 	{
 		double		size = stats->dechist.numbers[i];
-		SizeClass  *class = &side->classes[n];
+		Kind	   *class;
 
-		if (i > 0 && size > 1.5 * class->least)
-			class = &side->classes[++n];
-		if (class->share == 0)
-			class->least = size;
+		/* statistics that were imported can say anything */
+		if (n == 0 || (size > 1.5 * kinds[n - 1].least && n < MAX_CLASSES))
+			kinds[n++] = (Kind) {.least = size};
+		class = &kinds[n - 1];
 		class->share += 1.0 / bounds;
 		class->size += (size - class->size) / (class->share * bounds);
 	}
-	side->nclasses = n + 1;
-	side->nsets = Min(stats->sets.nvalues, MAX_COMMON_SETS);
-	for (int i = 0; i < side->nsets; i++)
+	nclasses = n;
+	for (int i = 0; i < Min(stats->sets.nvalues, nsets); i++)
 	{
-		side->probes[i].is_set = true;
-		side->probes[i].set = DatumGetRoaring64(stats->sets.values[i]);
-		side->shares[i] = stats->sets.numbers[i] / stats->nonnull;
-	}
-}
+		Kind	   *set = &kinds[n++];
+		Kind	   *class = &kinds[nclasses - 1];
 
-/* A probe of so many elements, which is NULL if it is not known. */
-static void
-describe_probe(Probe *probe, double size, Side *side)
-{
-	memset(side, 0, sizeof(*side));
-	side->nclasses = 1;
-	side->classes[0].least = side->classes[0].size = size;
-	side->classes[0].share = side->shares[0] = 1;
-	if (probe == NULL)
-		return;
-	side->probes[0] = *probe;
-	side->nsets = 1;
-}
-
-/* Notes that the first sets of a side are tested.  Returns their share. */
-static double
-note_tested(Side *side, int nsets)
-{
-	double		share = 0;
-
-	for (int i = 0; i < nsets; i++)
-	{
-		SizeClass  *class = &side->classes[side->nclasses - 1];
-
-		while (class > side->classes &&
-			   class->least > roaring64_probe_size(&side->probes[i]))
+		*set = (Kind) {.is_known = true,.probe.is_set = true};
+		set->probe.set = DatumGetRoaring64(stats->sets.values[i]);
+		set->size = roaring64_probe_size(&set->probe);
+		set->share = stats->sets.numbers[i] / stats->nonnull;
+		while (class > kinds && class->least > set->size)
 			class--;
-		class->tested += side->shares[i];
-		share += side->shares[i];
-		/* there is one empty set, more exact than the histogram */
-		if (class->least == 0)
-			class->share = class->tested;
+		/* the empty set is known more exactly than by the histogram */
+		class->share = set->size == 0 ? 0 : Max(class->share - set->share, 0);
 	}
-	return share;
-}
-
-/*
- * Tests the most common sets of two sides with each other.  Returns the share of
- * the pairs of rows that pass.  *tested is the share tested; from *hits, what all
- * pairs have in common, what these have is taken.
- */
-static double
-test_common_sets(TestKind kind, Side *a, Side *b, double *tested, double *hits)
-{
-	int			nb = Min(b->nsets, MAX_SETS_JOINED);
-	int			na = nb > 1 ? Min(a->nsets, MAX_SETS_JOINED) : nb * a->nsets;
-	double		passing = 0;
-
-	*tested = note_tested(a, na) * note_tested(b, nb);
-	for (int i = 0; i < na * nb; i++)
-	{
-		Probe	   *x = &a->probes[i / nb];
-		Probe	   *y = &b->probes[i % nb];
-		double		share = a->shares[i / nb] * b->shares[i % nb];
-		double		both = !y->is_set ? probe_count(x, y->lo, y->hi) :
-			(double) r64_and_cardinality(&x->set, &y->set);
-		bool		passes = kind == TEST_OVERLAPS ? both > 0 :
-			both == roaring64_probe_size(kind == TEST_CONTAINS ? y : x);
-
-		if (passes)
-			passing += share;
-		/* a range that is to be contained is one element of the tally */
-		*hits -= share * (kind == TEST_CONTAINS && !y->is_set ? passes : both);
-	}
-	return passing;
-}
-
-/* The share of the pairs of rows of two classes that were not tested. */
-static double
-untested(const SizeClass *a, const SizeClass *b)
-{
-	return Max(a->share * b->share - a->tested * b->tested, 0);
+	return n;
 }
 
 /*
@@ -423,45 +340,64 @@ chance(TestKind kind, double left, double right, const Tally *tally,
 
 /*
  * The share of all pairs of non-null rows of two sides whose sets pass a test.
- * tally is what two sets have in common on average.  In *tested, the share of
- * the pairs whose sets are both among the most common ones.
+ * tally is what two sets have in common on average; what known ones have is taken
+ * from that.  In *tested, the share of the pairs that are of known sets.
  */
 static double
-share_of_pairs(TestKind kind, Side *a, Side *b, const Tally *tally,
-			   double *tested)
+share_of_pairs(TestKind kind, Kind *a, int na, Kind *b, int nb,
+			   const Tally *tally, double *tested)
 {
 	double		hits = tally->hits;
-	double		passing = test_common_sets(kind, a, b, tested, &hits);
-	int			n = a->nclasses * b->nclasses;
+	double		passing = 0;
 	double		pairs = 0;
 	double		product = 0;
 	double		sum = 0;
 
-	hits = Max(hits, 0);
-	if (*tested >= 1)
-		return passing;
-	if (kind == TEST_CONTAINS && tally->count == 1 && b->classes[0].size == 1)
-		return passing + hits;
-	for (int i = 0; i < n; i++)
+	*tested = 0;
+	for (int i = 0; i < na * nb; i++)
 	{
-		SizeClass  *x = &a->classes[i / b->nclasses];
-		SizeClass  *y = &b->classes[i % b->nclasses];
+		Kind	   *x = &a[i / nb];
+		Kind	   *y = &b[i % nb];
+		double		share = x->share * y->share;
 
-		pairs += untested(x, y);
-		product += untested(x, y) * x->size * y->size;
+		if (x->is_known && y->is_known)
+		{
+			double		both = !y->probe.is_set ?
+				probe_count(&x->probe, y->probe.lo, y->probe.hi) :
+				(double) r64_and_cardinality(&x->probe.set, &y->probe.set);
+			bool		passes = kind == TEST_OVERLAPS ? both > 0 :
+				both == (kind == TEST_CONTAINS ? y : x)->size;
+
+			*tested += share;
+			passing += passes ? share : 0;
+			/* a range that is to be contained is one element of the tally */
+			hits -= share * (kind == TEST_CONTAINS && !y->probe.is_set ? passes : both);
+		}
+		else
+		{
+			pairs += share;
+			product += share * x->size * y->size;
+		}
 	}
+	hits = Max(hits, 0);
+	if (*tested >= 1 || pairs <= 0)
+		return passing;
+	if (kind == TEST_CONTAINS && tally->count == 1 && b->size == 1)
+		return passing + hits;
 	/* hits for each pair of elements */
 	hits = product > 0 ? hits / (1 - *tested) * pairs / product : 0;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < na * nb; i++)
 	{
-		SizeClass  *x = &a->classes[i / b->nclasses];
-		SizeClass  *y = &b->classes[i % b->nclasses];
+		Kind	   *x = &a[i / nb];
+		Kind	   *y = &b[i % nb];
 		double		expected = hits * x->size * y->size;
 
-		sum += untested(x, y) * chance(kind, x->size, y->size, tally, expected,
-									   expected / Max(tally->hits, 1e-100));
+		if (!x->is_known || !y->is_known)
+			sum += x->share * y->share *
+				chance(kind, x->size, y->size, tally, expected,
+					   expected / Max(tally->hits, 1e-100));
 	}
-	return passing + (pairs > 0 ? (1 - *tested) * sum / pairs : 0);
+	return passing + (1 - *tested) * sum / pairs;
 }
 
 /*
@@ -476,8 +412,8 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 	bool		is_range = probe != NULL && !probe->is_set;
 	double		tested;
 	Tally		tally = {0};
-	Side		column;
-	Side		other;
+	Kind		column[MAX_CLASSES + MAX_COMMON_SETS];
+	Kind		other = {.share = 1};
 
 	if (probe != NULL)
 		size = roaring64_probe_size(probe);
@@ -498,10 +434,14 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 	}
 	else if (size > 0 && stats->average > 0)
 		tally = make_tally(stats, probe);
-	describe_column(stats, &column);
-	describe_probe(is_range || (probe != NULL && probe->set.size <= MAX_COMPARED_SIZE) ?
-				   probe : NULL, size, &other);
-	return share_of_pairs(kind, &column, &other, &tally, &tested);
+	other.size = size;
+	other.is_known = probe != NULL &&
+		(is_range || probe->set.size <= MAX_COMPARED_SIZE);
+	if (other.is_known)
+		other.probe = *probe;
+	return share_of_pairs(kind, column,
+						  describe_column(stats, MAX_COMMON_SETS, column),
+						  &other, 1, &tally, &tested);
 }
 
 /*
@@ -553,13 +493,13 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 {
 	double		common = expected_common(a, b);
 	Tally		tally = {.hits = common,.log_none = -common};
-	Side		left;
-	Side		right;
+	Kind		left[MAX_CLASSES + MAX_COMMON_SETS];
+	Kind		right[MAX_CLASSES + MAX_COMMON_SETS];
 
 	*tested = 0;
 	if (common < 0)
 		return ROARING64_DEFAULT_SHARE;
-	describe_column(a, &left);
-	describe_column(b, &right);
-	return share_of_pairs(kind, &left, &right, &tally, tested);
+	return share_of_pairs(kind, left, describe_column(a, MAX_SETS_JOINED, left),
+						  right, describe_column(b, MAX_SETS_JOINED, right),
+						  &tally, tested);
 }
