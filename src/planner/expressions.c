@@ -122,7 +122,7 @@ roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
  * also asked about expressions that are above all relations.
  */
 static bool
-load_column_stats(PlannerInfo *root, Node *node, bool with_common,
+load_column_stats(PlannerInfo *root, Node *node, bool with_elements,
 				  SetStats *stats)
 {
 	Var		   *var = (Var *) node;
@@ -134,7 +134,7 @@ load_column_stats(PlannerInfo *root, Node *node, bool with_common,
 		root->simple_rel_array[var->varno] == NULL)
 		return false;
 	examine_variable(root, node, 0, &vardata);
-	roaring64_load_stats(&vardata, InvalidOid, with_common, stats);
+	roaring64_load_stats(&vardata, InvalidOid, with_elements, stats);
 	ReleaseVariableStats(vardata);
 	return true;
 }

@@ -22,7 +22,6 @@
 #include "access/stratnum.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
-#include "utils/array.h"
 
 #include "planner/planner.h"
 #include "planner/statistics.h"
@@ -59,25 +58,17 @@ is_run(const r64_set *set)
 }
 
 /*
- * Whether the server's own scans of a btree suit a set: it is not large, and has
- * few elements or is a run.
+ * Whether the server's own scans of a btree suit a set: it is known, not large,
+ * and has few elements or is a run.
  */
-static bool
-suits_btree(r64_set *set)
-{
-	if (set->size > MAX_KNOWN_SIZE)
-		return false;
-	r64_index_set(set);
-	return r64_cardinality(set) <= MAX_KEYS || is_run(set);
-}
-
-/* The same of an expression, if the set is known. */
 bool
 roaring64_suits_btree(Node *node)
 {
 	r64_set		set;
 
-	return roaring64_constant_set(NULL, node, &set) && suits_btree(&set);
+	return roaring64_constant_set(NULL, node, &set) &&
+		set.size <= MAX_KNOWN_SIZE &&
+		(r64_cardinality(&set) <= MAX_KEYS || is_run(&set));
 }
 
 /* id = ANY (elements) */
@@ -86,22 +77,16 @@ any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 {
 	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
 	int64		elements[MAX_KEYS];
-	Datum		keys[MAX_KEYS];
 	int			n = (int) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
 								   elements, MAX_KEYS);
-	ArrayType  *array;
 
-	for (int i = 0; i < n; i++)
-		keys[i] = Int64GetDatum(elements[i]);
-	array = construct_array(keys, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
-							TYPALIGN_DOUBLE);
 	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 									 BTEqualStrategyNumber);
 	test->opfuncid = get_opcode(test->opno);
 	test->useOr = true;
 	test->args = list_make2(id, makeConst(INT8ARRAYOID, -1, InvalidOid, -1,
-										  PointerGetDatum(array), false,
-										  false));
+										  roaring64_bigint_array(elements, n),
+										  false, false));
 	test->location = -1;
 	request->lossy = false;
 	return list_make1(test);
@@ -160,7 +145,7 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 	if (!is_btree && request->index->relam != BRIN_AM_OID)
 		return NIL;
 	if (!roaring64_constant_set(NULL, set, &known) ||
-		(is_first && !suits_btree(&known)))
+		(is_first && !roaring64_suits_btree(set)))
 		return NIL;				/* for a lookup */
 	request->lossy = !is_run(&known);
 	if (is_btree &&

@@ -72,13 +72,13 @@ check_slot(AttStatsSlot *slot, bool good)
 }
 
 /*
- * Reads the statistics of a variable that holds sets, of which the most common
- * elements only if asked; to be freed.  function is what will be estimated; if
- * that must not see them (row security) they are taken for missing.
+ * Reads the statistics of a variable that holds sets, those of their elements
+ * only if asked; to be freed.  function is what will be estimated; if that must
+ * not see them (row security) they are taken for missing.
  */
 void
 roaring64_load_stats(VariableStatData *vardata, Oid function,
-					 bool with_common, SetStats *stats)
+					 bool with_elements, SetStats *stats)
 {
 	HeapTuple	tuple = vardata->statsTuple;
 
@@ -92,19 +92,20 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 		return;
 
 	/* a slot that is not there is left empty */
-	get_attstatsslot(&stats->mcelem, tuple, STATISTIC_KIND_MCELEM, InvalidOid,
-					 ATTSTATSSLOT_NUMBERS |
-					 (with_common ? ATTSTATSSLOT_VALUES : 0));
 	get_attstatsslot(&stats->sets, tuple, STATISTIC_KIND_MCV, InvalidOid,
 					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->sets, stats->sets.nvalues == stats->sets.nnumbers);
-	check_slot(&stats->mcelem, stats->mcelem.nnumbers > 3 &&
-			   (!with_common ||
-				(stats->mcelem.valuetype == INT8OID &&
-				 stats->mcelem.nnumbers == stats->mcelem.nvalues + 3)));
 	get_attstatsslot(&stats->dechist, tuple, STATISTIC_KIND_DECHIST, InvalidOid,
 					 ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->dechist, stats->dechist.nnumbers > 1);
+	if (stats->dechist.nnumbers > 0)
+		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
+	if (!with_elements)
+		return;
+	get_attstatsslot(&stats->mcelem, tuple, STATISTIC_KIND_MCELEM, InvalidOid,
+					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
+	check_slot(&stats->mcelem, stats->mcelem.valuetype == INT8OID &&
+			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
 	get_attstatsslot(&stats->rest, tuple, ROARING64_STATISTIC_KIND_REST,
 					 InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&
@@ -114,8 +115,6 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	stats->distinct = Max(stats->mcelem.nnumbers - 3, 0);
 	for (int bin = 0; bin < stats->nbins; bin++)
 		stats->distinct += stats->rest.numbers[bin + 1];
-	if (stats->dechist.nnumbers > 0)
-		stats->average = stats->dechist.numbers[stats->dechist.nnumbers - 1];
 }
 
 void
@@ -419,7 +418,8 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 		size = roaring64_probe_size(probe);
 	if (size == 0 && kind != TEST_CONTAINED)
 		return kind == TEST_CONTAINS ? 1 : 0;
-	if (stats->average < 0 || (stats->average > 0 && stats->distinct <= 0))
+	if (stats->average < 0 ||
+		(size > 0 && stats->average > 0 && stats->distinct <= 0))
 		return ROARING64_DEFAULT_SHARE;
 	if (probe == NULL)
 		add_to_tally(&tally, size, roaring64_average_frequency(stats));

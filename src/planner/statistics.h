@@ -72,7 +72,7 @@ typedef struct SetStats
 
 /* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
-								 bool with_common, SetStats *stats);
+								 bool with_elements, SetStats *stats);
 extern void roaring64_free_stats(SetStats *stats);
 extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
 									  Probe *probe, double size);
