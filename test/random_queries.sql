@@ -15,11 +15,11 @@ SET client_min_messages = warning;
 CREATE SCHEMA random_queries;
 SET search_path = random_queries, public;
 
--- ids that come once or often, are NULL, or lie far away; u is unique
+-- ids that come once or often, are NULL, lie far away, or about the borders of containers; u is unique
 CREATE TABLE original (k int, id bigint, v int, u int, r roaring64);
 INSERT INTO original
 SELECT i % 23, CASE WHEN i % 31 = 0 THEN NULL WHEN i % 37 = 0 THEN (i - 1000) * 1000000007::bigint
-		WHEN i % 5 = 0 THEN i % 50 ELSE (i * 7) % 2500 - 300 END,
+		WHEN i % 6 = 0 THEN 65536 * (1 + i / 6 % 2) + i / 12 % 200 - 100 WHEN i % 5 = 0 THEN i % 50 ELSE (i * 7) % 2500 - 300 END,
 	(i * 13) % 100, i, int8range(i, i + i % 9)::roaring64 | (i % 40)
 FROM generate_series(1, 2500) i;
 CREATE TABLE indexes (no serial, definition text);
@@ -119,9 +119,12 @@ CREATE TABLE sets (n int, s roaring64);
 INSERT INTO sets VALUES (1, '{}'), (2, NULL), (3, '{7}'), (4, '{1,2,3,4,5,7,9,11,13,17}'), (5, int8range(20, 60)::roaring64),
 	(6, int8range(-300, 2300)::roaring64 - 17), (7, int8range(100, 2000)::roaring64), (8, '{5,9,2000,30000000210}');
 INSERT INTO sets SELECT 8 + n, roaring64_agg(i) FROM generate_series(1, 8) n,
-	generate_series(-400, 2600) i WHERE hashint4(i * 10 + n::int) % (1 << n::int) = 0 GROUP BY n;
+	(SELECT generate_series(-400, 2600) UNION ALL SELECT generate_series(65100, 66000) UNION ALL SELECT generate_series(130600, 131500)) b(i)
+WHERE hashint4(i * 10 + n::int) % (1 << n::int) = 0 GROUP BY n;
 INSERT INTO sets SELECT 17, roaring64_agg(id) FROM original WHERE id > 1000000 OR k = 3;
 INSERT INTO sets SELECT 18, roaring64_or_agg(int8range(i * 200, i * 200 + 20)::roaring64) FROM generate_series(-2, 10) i;
+INSERT INTO sets VALUES (19, int8range(65300, 131300)::roaring64 - 65535 - 131072),
+	(20, int8range(65136, 65536)::roaring64 | int8range(65537, 131072)), (21, int8range(-300, 65536)::roaring64);
 VACUUM (ANALYZE) sets;
 CREATE TABLE other (k int, w int);
 INSERT INTO other SELECT i % 25, i % 3 FROM generate_series(1, 60) i;
@@ -160,9 +163,9 @@ CREATE FUNCTION up_to(n int) RETURNS int LANGUAGE sql VOLATILE AS $$ SELECT floo
 CREATE FUNCTION some_set() RETURNS text LANGUAGE sql VOLATILE AS $$
 	SELECT CASE up_to(9)
 		WHEN 0 THEN '$1' WHEN 1 THEN '($1 - 7)' WHEN 2 THEN '$1' WHEN 3 THEN '$1'
-		WHEN 4 THEN format('(SELECT s FROM sets WHERE n = %s)', 1 + up_to(17))
-		WHEN 5 THEN format('(SELECT s | 5 FROM sets WHERE n = %s)', 1 + up_to(17))
-		ELSE coalesce((SELECT format('%L::roaring64', s::bytea::text) FROM sets, (SELECT 1 + up_to(17) AS chosen OFFSET 0) c WHERE n = chosen),
+		WHEN 4 THEN format('(SELECT s FROM sets WHERE n = %s)', 1 + up_to(20))
+		WHEN 5 THEN format('(SELECT s | 5 FROM sets WHERE n = %s)', 1 + up_to(20))
+		ELSE coalesce((SELECT format('%L::roaring64', s::bytea::text) FROM sets, (SELECT 1 + up_to(20) AS chosen OFFSET 0) c WHERE n = chosen),
 			'''{1,9}''') END $$;
 -- a test of a column in a set
 CREATE FUNCTION set_test(id text, s text) RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -214,7 +217,7 @@ BEGIN
 				name, pick('many', 't1', 't5', 'by_id'), pick('k', 'id', 'id', 'u'), test, 'u < 500', some_condition('x'));
 			is_ordered := false;
 		WHEN 11 THEN query := format('SELECT n, q.* FROM sets CROSS JOIN LATERAL (SELECT %s FROM %I t WHERE %s AND %s ORDER BY %s %s) q WHERE n <= %s AND n <> 2',
-				plain, name, set_test(id, 's'), some_condition('t'), columns, pick('LIMIT 5', 'LIMIT 40', 'OFFSET 0'), 4 + up_to(15));
+				plain, name, set_test(id, 's'), some_condition('t'), columns, pick('LIMIT 5', 'LIMIT 40', 'OFFSET 0'), 4 + up_to(18));
 			is_ordered := false;
 		WHEN 12 THEN query := format('SELECT n, (SELECT count(*) FROM (SELECT FROM %I t WHERE %s AND %s LIMIT %s) q) FROM sets ORDER BY n',
 				name, set_test(id, 's'), some_condition('t'), 1 + up_to(700));

@@ -356,7 +356,8 @@ RESET enable_partition_pruning;
 -- what a known set has beyond the ends of partitions, which can be those of bigint
 CREATE TABLE ends (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE ends_low PARTITION OF ends FOR VALUES FROM (MINVALUE) TO (0);
-CREATE TABLE ends_high PARTITION OF ends FOR VALUES FROM (10000) TO (MAXVALUE);
+CREATE TABLE ends_high PARTITION OF ends FOR VALUES FROM (10000) TO (14000);
+CREATE TABLE ends_top PARTITION OF ends FOR VALUES FROM (18000) TO (MAXVALUE);
 CREATE TABLE ends_rest PARTITION OF ends DEFAULT;
 CREATE INDEX ON ends (id);
 INSERT INTO ends SELECT i FROM generate_series(-10000, 20000) i;
@@ -364,7 +365,10 @@ ANALYZE ends;
 SELECT set, within(2, 'SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
 	'(int8range(-500, 500)::roaring64 - 7)', '(int8range(9500, 10500)::roaring64 - 9999)',
 	'(int8range(19990, 900000)::roaring64 - 19995)', '(int8range(-900000, -9990)::roaring64 - -9995)',
-	'(int8range(20001, 900000)::roaring64 - 30000)', '(int8range(9000, 90000000)::roaring64 - 9500)']) set;
+	'(int8range(20001, 900000)::roaring64 - 30000)', '(int8range(9000, 90000000)::roaring64 - 9500)',
+	'(int8range(9900, 10100)::roaring64 | int8range(13900, 15000))', '(int8range(5000, 17000)::roaring64 - 9000)']) set;
+SELECT scanned('SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
+	$$'{-7,16000}'$$, $$'{5,16000}'$$, '(int8range(15000, 19000)::roaring64 - 15500)']) set;
 INSERT INTO ends VALUES (-9223372036854775808), (9223372036854775807);
 ANALYZE ends;
 SELECT within(2, $$SELECT FROM ends WHERE id <@ '{-9223372036854775808,5,9223372036854775807}'$$);
