@@ -18,6 +18,7 @@
 #include "utils/syscache.h"
 
 #include "planner/planner.h"
+#include "type/roaring64.h"
 
 /* The C function behind a function; NULL if that is none. */
 PGFunction
@@ -51,6 +52,29 @@ roaring64_call(Node *node, Oid *function)
 	}
 	*function = InvalidOid;
 	return NIL;
+}
+
+/*
+ * Whether an expression is "id <@ set", however that is written, and the set stays
+ * the same for all rows of a relation.
+ */
+bool
+roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
+					Node **id, Node **set)
+{
+	Oid			function;
+	List	   *args = roaring64_call(node, &function);
+	PGFunction	called = list_length(args) == 2 ?
+		roaring64_c_function(function) : NULL;
+
+	if (called != roaring64_contains_element &&
+		called != roaring64_element_contained)
+		return false;
+	*id = list_nth(args, called == roaring64_contains_element);
+	*set = list_nth(args, called == roaring64_element_contained);
+	return roaring64_is_type(getBaseType(exprType(*set))) &&
+		!contain_volatile_functions(*set) &&
+		!bms_is_member(relid, pull_varnos(root, *set));
 }
 
 /* A comparison of an integer with bound. */

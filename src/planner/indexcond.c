@@ -108,19 +108,6 @@ within_span(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 }
 
 /*
- * Which argument of a test is the set, if the other one is an id that is looked
- * up in it; else -1.
- */
-int
-roaring64_lookup_argument(Oid function)
-{
-	PGFunction	called = roaring64_c_function(function);
-
-	return called == roaring64_contains_element ? 0 :
-		called == roaring64_element_contained ? 1 : -1;
-}
-
-/*
  * Whether a column of a btree or BRIN has bigints in their usual order: the
  * server's own operator families that have an order have that one.
  */
@@ -159,19 +146,11 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 List *
 roaring64_support_index(SupportRequestIndexCondition *request)
 {
-	Oid			function;
-	List	   *args = roaring64_call(request->node, &function);
-	int			argno = roaring64_lookup_argument(request->funcid);
+	Node	   *id;
 	Node	   *set;
 
-	if (list_length(args) != 2 || argno < 0 || request->indexarg != 1 - argno ||
-		!roaring64_is_column_of_ids(request->index, request->indexcol))
-		return NIL;
-	/* the set has to be the same for all rows */
-	set = list_nth(args, argno);
-	if (contain_volatile_functions(set) ||
-		bms_is_member(request->index->rel->relid,
-					  pull_varnos(request->root, set)))
-		return NIL;
-	return lookup_condition(request, list_nth(args, 1 - argno), set);
+	return roaring64_is_column_of_ids(request->index, request->indexcol) &&
+		roaring64_is_lookup(request->root, request->index->rel->relid,
+							request->node, &id, &set) ?
+		lookup_condition(request, id, set) : NIL;
 }

@@ -52,41 +52,21 @@ typedef struct LookupTest
 	bool		negated;
 } LookupTest;
 
-/*
- * Whether a clause looks the first column of an index up in a set that stays
- * the same during a scan.  This must dismiss most clauses at once, as it is
- * asked in every query of a session that has ever used a set.
- */
+/* Whether a clause looks the first column of an index up. */
 static bool
 match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 			 LookupTest *test)
 {
 	Node	   *node = (Node *) clause->clause;
-	Oid			function;
-	List	   *args;
-	int			argno;
 
-	test->negated = is_notclause(node);
-	args = roaring64_call(test->negated ? (Node *) get_notclausearg(node) : node,
-						  &function);
-	if (list_length(args) != 2 || function < FirstGenbkiObjectId)
-		return false;
-	/* the operand first, since the function may have to be loaded */
-	argno = match_index_to_operand(linitial(args), 0, index) ? 1 :
-		match_index_to_operand(lsecond(args), 0, index) ? 0 : -1;
-	if (argno < 0)
-		return false;
 	test->clause = clause;
-	test->id = list_nth(args, 1 - argno);
-	test->set = list_nth(args, argno);
-	/* copies of our functions have no support function */
-	return !clause->pseudoconstant &&
-		restriction_is_securely_promotable(clause, index->rel) &&
-		roaring64_is_type(getBaseType(exprType(test->set))) &&
-		roaring64_c_function(get_func_support(function)) == roaring64_test_support &&
-		roaring64_lookup_argument(function) == argno &&
-		!contain_volatile_functions(test->set) &&
-		!bms_is_member(index->rel->relid, pull_varnos(root, test->set));
+	test->negated = is_notclause(node);
+	if (test->negated)
+		node = (Node *) get_notclausearg(node);
+	return roaring64_is_lookup(root, index->rel->relid, node, &test->id,
+							   &test->set) &&
+		match_index_to_operand(test->id, 0, index) && !clause->pseudoconstant &&
+		restriction_is_securely_promotable(clause, index->rel);
 }
 
 /* What a lookup by an index costs. */
@@ -226,13 +206,11 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	if (cost->plan.negated)
 	{
 		/* a run of elements is passed over if it has more rows than that */
-		double		others = (1 - cost->selectivity) * tuples;
-
-		cost->passed = Min(others, Max(n, 0) * ROARING64_PASSED_PER_SEARCH);
-		if (!cost->is_known)
-			cost->passed = others;
-		cost->searches = 1 + Min(cost->is_known ? n : 0, others /
-								 ROARING64_PASSED_PER_SEARCH);
+		cost->passed = (1 - cost->selectivity) * tuples;
+		if (cost->is_known)
+			cost->passed = Min(cost->passed, n * ROARING64_PASSED_PER_SEARCH);
+		cost->searches = 1 + (cost->is_known ? cost->passed /
+							  ROARING64_PASSED_PER_SEARCH : 0);
 		return;
 	}
 	if (n < 0)
@@ -466,12 +444,13 @@ match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	List	   *clauses = list_concat_copy(rel->baserestrictinfo, rel->joininfo);
 	ListCell   *cell;
 
+	if (!is_index_of_ids(index))
+		return;
 	foreach(cell, clauses)
 	{
 		LookupTest	test;
 
 		if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &test) &&
-			is_index_of_ids(index) &&
 			(test.negated || !roaring64_suits_btree(test.set)))
 			add_lookup_paths(root, index, &test);
 	}

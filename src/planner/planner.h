@@ -47,17 +47,17 @@ extern Datum roaring64_andnot_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_xor(PG_FUNCTION_ARGS);
 extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
-extern Datum roaring64_test_support(PG_FUNCTION_ARGS);
 
 /* call.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
+extern bool roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
+								Node **id, Node **set);
 extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
 								 int64 bound);
 
 /* indexcond.c */
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
-extern int	roaring64_lookup_argument(Oid function);
 extern bool roaring64_suits_btree(Node *set);
 extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
 

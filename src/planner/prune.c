@@ -187,26 +187,21 @@ find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 
 	foreach(cell, conditions)
 	{
-		Oid			function;
-		List	   *args;
 		ListCell   *part;
 		Node	   *id;
-		r64_set		set;
-		int			argno;
+		Node	   *set;
+		r64_set		known;
 
-		args = roaring64_call(lfirst(cell), &function);
-		if (list_length(args) != 2 ||
-			(argno = roaring64_lookup_argument(function)) < 0 ||
-			!roaring64_constant_set(NULL, list_nth(args, argno), &set))
+		if (!roaring64_is_lookup(root, relid, lfirst(cell), &id, &set) ||
+			!roaring64_constant_set(NULL, set, &known))
 			continue;
-		id = list_nth(args, 1 - argno);
 		if (IsA(id, FuncExpr) && (((FuncExpr *) id)->funcid == F_INT8_INT4 ||
 								  ((FuncExpr *) id)->funcid == F_INT8_INT2))
 			id = linitial(((FuncExpr *) id)->args);
 		if (!bms_equal(pull_varnos(root, id), bms_make_singleton(relid)) ||
 			contain_volatile_functions(id))
 			continue;
-		foreach(part, make_ands_implicit(make_implied(rel, id, &set)))
+		foreach(part, make_ands_implicit(make_implied(rel, id, &known)))
 			implied = lappend(implied,
 							  make_simple_restrictinfo(root, lfirst(part)));
 	}
