@@ -85,20 +85,6 @@ describe_test(Oid function, List *args, Test *test)
 	return true;
 }
 
-/* The same test with its arguments exchanged. */
-static void
-commute_test(Test *test)
-{
-	Oid			left = test->left;
-
-	test->left = test->right;
-	test->right = left;
-	if (test->kind == TEST_CONTAINS)
-		test->kind = TEST_CONTAINED;
-	else if (test->kind == TEST_CONTAINED)
-		test->kind = TEST_CONTAINS;
-}
-
 /*
  * A column of sets against something whose value is not known.  A set of which
  * not even the size is known is taken for one of the column, if that has most
@@ -230,7 +216,7 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
 
 		if (column == 1)
-			commute_test(&test);
+			test = (Test) {-test.kind, test.right, test.left, function};
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
 		else if (is_of_sets(test.left))

@@ -34,11 +34,12 @@
 /* The share of the rows that pass a test without statistics, as core's arrays. */
 #define ROARING64_DEFAULT_SHARE	0.005
 
+/* With its arguments exchanged, -kind. */
 typedef enum TestKind
 {
-	TEST_CONTAINS,
-	TEST_CONTAINED,
-	TEST_OVERLAPS
+	TEST_CONTAINED = -1,
+	TEST_OVERLAPS,
+	TEST_CONTAINS
 } TestKind;
 
 /* A set to test a column with, or the range [lo, hi]. */
