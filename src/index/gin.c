@@ -171,9 +171,11 @@ roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 	StrategyNumber strategy = PG_GETARG_UINT16(1);
 	int32		nkeys = PG_GETARG_INT32(3);
 	Pointer    *extra_data = (Pointer *) PG_GETARG_POINTER(4);
-	bool		inexact = nkeys > 0 &&
-		(roaring64_gin_shift(fcinfo) > 0 ||
-		 ((SearchKey *) extra_data[0])->inexact);
+
+	/* a row that is to equal a set may have other elements, too */
+	bool		inexact = strategy == GIN_EQUAL ||
+		(nkeys > 0 && (roaring64_gin_shift(fcinfo) > 0 ||
+					   ((SearchKey *) extra_data[0])->inexact));
 	GinTernaryValue result;
 
 	switch (strategy)
@@ -181,11 +183,8 @@ roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 		case GIN_CONTAINS_SET:
 		case GIN_CONTAINS_ELEMENT:
 		case GIN_CONTAINS_RANGE:
-			result = combine_keys(check, nkeys, GIN_FALSE);
-			break;
 		case GIN_EQUAL:
 			result = combine_keys(check, nkeys, GIN_FALSE);
-			inexact = true;		/* the row may have other elements, too */
 			break;
 		case GIN_OVERLAPS_SET:
 		case GIN_OVERLAPS_RANGE:
@@ -193,7 +192,7 @@ roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 			break;
 		case GIN_CONTAINED_SET:
 		case GIN_CONTAINED_RANGE:
-			result = GIN_MAYBE; /* likewise, whichever it has */
+			result = GIN_MAYBE; /* whichever it has */
 			break;
 		default:
 			elog(ERROR, "unknown strategy number: %d", strategy);
