@@ -466,13 +466,9 @@ is_read_by_server(RelOptInfo *rel)
 	ListCell   *cell;
 
 	foreach(cell, rel->pathlist)
-	{
-		NodeTag		type = ((Path *) lfirst(cell))->pathtype;
-
-		if (type == T_SeqScan || type == T_IndexScan ||
-			type == T_IndexOnlyScan || type == T_BitmapHeapScan)
+		if (IsA(lfirst(cell), Path) || IsA(lfirst(cell), IndexPath) ||
+			IsA(lfirst(cell), BitmapHeapPath))
 			return true;
-	}
 	return false;
 }
 
@@ -496,14 +492,14 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
-	if (rel->rtekind == RTE_RELATION &&
-		roaring64_is_excluded(root, rel, entry))
+	if (rel->rtekind != RTE_RELATION || entry->inh)
+		return;
+	if (roaring64_is_excluded(root, rel, entry))
 	{
 		mark_dummy_rel(rel);
 		return;
 	}
 	if (!enable_lookup || !roaring64_allows_indexscan(rel) ||
-		rel->rtekind != RTE_RELATION || entry->inh ||
 		entry->tablesample != NULL || rel->indexlist == NIL ||
 		!is_read_by_server(rel) || !is_heap(entry->relid))
 		return;

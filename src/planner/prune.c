@@ -271,7 +271,7 @@ roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 {
 	RelOptInfo	implied = *rel;
 
-	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL || entry->inh ||
+	if (rel->reloptkind != RELOPT_OTHER_MEMBER_REL ||
 		root->simple_rel_array[root->append_rel_array[rel->relid]->parent_relid]->part_scheme)
 		return false;
 	implied.baserestrictinfo =
