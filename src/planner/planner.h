@@ -65,11 +65,7 @@ extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
 extern void roaring64_offer_lookups(void);
 
 /* selfuncs.c */
-extern double roaring64_share_read(PlannerInfo *root, Node *condition,
-								   int relid, double *keys);
 extern double roaring64_count_runs(r64_set *set);
-
-/* gincost.c */
 extern void roaring64_price_gin(RelOptInfo *rel);
 
 /* prune.c */

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * selfuncs.c
- *	  How many rows pass @>, <@ and &&: restriction and join estimators.  And how
- *	  many rows the functions give that return a set's elements.
+ *	  How many rows pass @>, <@ and &&, and what that costs: restriction and join
+ *	  estimators, and prices.  And how many rows the functions give that return a
+ *	  set's elements.
  *
  * There is one estimator of each kind for all of these operators and for the
  * functions behind them.  Of a column of sets we have statistics of our own
@@ -19,9 +20,11 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "utils/fmgroids.h"
+#include "utils/index_selfuncs.h"
 
 #include "index/gin.h"
 #include "planner/planner.h"
@@ -31,6 +34,9 @@
 /* What a test of two sets costs, and what it does for an element, in operators. */
 #define SET_TEST_COST		50
 #define ELEMENT_COST		0.25
+
+/* What it costs GIN to look at a key for a row, likewise. */
+#define KEY_COST	2
 
 /* Runs of a constant set to count before the rest is taken to be like them. */
 #define MAX_RUNS		8
@@ -260,42 +266,6 @@ element_join_selectivity(PlannerInfo *root, const Test *test,
 		share_looked_up(root, element, set->var);
 }
 
-/*
- * The share of the rows that a GIN index finds by a condition with its column on
- * the left, if they are more than pass; -1 if not.  In *keys, how many keys it
- * looks at for each of them if any will do.
- */
-double
-roaring64_share_read(PlannerInfo *root, Node *condition, int relid,
-					 double *keys)
-{
-	Oid			function;
-	List	   *args = roaring64_call(condition, &function);
-	Test		test;
-	VariableStatData vardata;
-	r64_set		set;
-	double		share = -1;
-
-	if (!describe_test(function, args, &test) || test.kind == TEST_CONTAINS)
-		return -1;
-	if (is_of_sets(test.right))
-		*keys = Max(roaring64_expected_cardinality(root, lsecond(args)), 1);
-	if (roaring64_constant_set(root, lsecond(args), &set) &&
-		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
-		*keys = roaring64_count_runs(&set);
-	if (*keys > GIN_MAX_SINGLE)
-		*keys = GIN_MAX_RANGES;
-	if (test.kind != TEST_CONTAINED)
-		return -1;
-	/* it finds what overlaps, and what is empty */
-	test.kind = TEST_OVERLAPS;
-	examine_variable(root, linitial(args), relid, &vardata);
-	share = set_selectivity(root, &test, &vardata, lsecond(args)) +
-		roaring64_share_empty(root, linitial(args));
-	ReleaseVariableStats(vardata);
-	return Min(share, 1);
-}
-
 /* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
@@ -331,6 +301,92 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	ReleaseVariableStats(right);
 	CLAMP_PROBABILITY(selectivity);
 	return selectivity;
+}
+
+/*
+ * The share of the rows that a GIN index finds by a condition with its column on
+ * the left, if they are more than pass; -1 if not.  In *keys, how many keys it
+ * looks at for each of them if any will do.
+ */
+static double
+share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
+{
+	Oid			function;
+	List	   *args = roaring64_call(condition, &function);
+	Test		test;
+	VariableStatData vardata;
+	r64_set		set;
+	double		share;
+
+	if (!describe_test(function, args, &test) || test.kind == TEST_CONTAINS)
+		return -1;
+	if (is_of_sets(test.right))
+		*keys = Max(roaring64_expected_cardinality(root, lsecond(args)), 1);
+	if (roaring64_constant_set(root, lsecond(args), &set) &&
+		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
+		*keys = roaring64_count_runs(&set);
+	if (*keys > GIN_MAX_SINGLE)
+		*keys = GIN_MAX_RANGES;
+	if (test.kind != TEST_CONTAINED)
+		return -1;
+	/* it finds what overlaps, and what is empty */
+	test.kind = TEST_OVERLAPS;
+	examine_variable(root, linitial(args), relid, &vardata);
+	share = set_selectivity(root, &test, &vardata, lsecond(args)) +
+		roaring64_share_empty(root, linitial(args));
+	ReleaseVariableStats(vardata);
+	return Min(share, 1);
+}
+
+/*
+ * amcostestimate for GIN: see amapi.h.  Core takes a scan to find the rows that
+ * pass.  But to be contained in a set is to have any of its elements, or none, and
+ * then a recheck.  And core charges nothing for the keys of a search, each of which
+ * GIN looks at for every row that it finds.
+ */
+static void
+estimate_gin(PlannerInfo *root, IndexPath *path, double loop_count,
+			 Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
+			 double *correlation, double *pages)
+{
+	double		rows = path->indexinfo->tuples;
+	ListCell   *clause;
+	ListCell   *cell;
+
+	gincostestimate(root, path, loop_count, startup_cost, total_cost,
+					selectivity, correlation, pages);
+	foreach(clause, path->indexclauses)
+		foreach(cell, lfirst_node(IndexClause, clause)->indexquals)
+	{
+		RestrictInfo *qual = lfirst_node(RestrictInfo, cell);
+		double		passing = clause_selectivity(root, (Node *) qual,
+												 path->indexinfo->rel->relid,
+												 JOIN_INNER, NULL);
+		double		keys = 1;
+		double		read = share_read(root, (Node *) qual->clause,
+									  path->indexinfo->rel->relid, &keys);
+
+		if (read > passing && passing > 0)
+			*selectivity = Min(*selectivity * read / passing, 1);
+		*total_cost += Max(read, passing) * rows * (keys - 1) * KEY_COST *
+			cpu_operator_cost;
+	}
+}
+
+/* Has GIN indexes of a table on sets estimated here. */
+void
+roaring64_price_gin(RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	foreach(cell, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
+
+		for (int i = 0; i < index->nkeycolumns && index->relam == GIN_AM_OID; i++)
+			if (roaring64_is_type(index->opcintype[i]))
+				index->amcostestimate = estimate_gin;
+	}
 }
 
 /*
