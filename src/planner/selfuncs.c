@@ -426,8 +426,7 @@ Datum
 roaring64_test_support(PG_FUNCTION_ARGS)
 {
 	Node	   *node = (Node *) PG_GETARG_POINTER(0);
-	SupportRequestSelectivity *request;
-	Test		test;
+	SupportRequestSelectivity *request = (SupportRequestSelectivity *) node;
 
 	if (IsA(node, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
@@ -435,25 +434,14 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(support_cost((SupportRequestCost *) node));
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
-	request = (SupportRequestSelectivity *) node;
-	if (roaring64_c_function(request->funcid) == roaring64_is_empty)
-	{
-		request->selectivity = roaring64_share_empty(request->root,
-													 linitial(request->args));
-		PG_RETURN_POINTER(request);
-	}
-	if (!describe_test(request->funcid, request->args, &test))
-		PG_RETURN_POINTER(NULL);
-	if (request->is_join)
-		request->selectivity = estimate_join(request->root, request->funcid,
-											 request->args,
-											 request->jointype,
-											 request->sjinfo);
-	else
-		request->selectivity = estimate_restriction(request->root,
-													request->funcid,
-													request->args,
-													request->varRelid);
+	request->selectivity =
+		roaring64_c_function(request->funcid) == roaring64_is_empty ?
+		roaring64_share_empty(request->root, linitial(request->args)) :
+		request->is_join ?
+		estimate_join(request->root, request->funcid, request->args,
+					  request->jointype, request->sjinfo) :
+		estimate_restriction(request->root, request->funcid, request->args,
+							 request->varRelid);
 	PG_RETURN_POINTER(request);
 }
 
