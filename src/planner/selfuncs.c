@@ -512,16 +512,18 @@ roaring64_rows_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
 	PGFunction	called;
+	List	   *args;
 	Node	   *node;
 	r64_set		set;
 
 	if (!IsA(request, SupportRequestRows) || !IsA(request->node, FuncExpr))
 		PG_RETURN_POINTER(NULL);
 	called = roaring64_c_function(request->funcid);
-	node = linitial(((FuncExpr *) request->node)->args);
+	args = ((FuncExpr *) request->node)->args;
+	node = linitial(args);
 	if (called == roaring64_elements_range)
 		request->rows = roaring64_expected_within(request->root, node,
-												  lsecond(((FuncExpr *) request->node)->args));
+												  lsecond(args));
 	else if (called == roaring64_ranges &&
 			 roaring64_constant_set(request->root, node, &set))
 		request->rows = roaring64_count_runs(&set);

@@ -111,10 +111,9 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&
 			   stats->rest.nnumbers > 1 &&
 			   stats->rest.nnumbers == stats->rest.nvalues);
-	stats->nbins = Max(stats->rest.nnumbers - 1, 0);
-	stats->distinct = Max(stats->mcelem.nnumbers - 3, 0);
-	for (int bin = 0; bin < stats->nbins; bin++)
-		stats->distinct += stats->rest.numbers[bin + 1];
+	stats->distinct = stats->mcelem.nvalues;
+	for (int bin = 1; bin < stats->rest.nnumbers; bin++)
+		stats->distinct += stats->rest.numbers[bin];
 }
 
 void
@@ -171,7 +170,7 @@ static void
 tally_rest(const SetStats *stats, Probe *probe,
 		   const int64 *common, int ncommon, Tally *tally)
 {
-	int			bins = stats->nbins;
+	int			bins = stats->rest.nnumbers - 1;
 	double		outside = roaring64_probe_size(probe) - ncommon;
 	double		least = 1;
 	int			next = 0;
@@ -241,7 +240,7 @@ make_tally(const SetStats *stats, Probe *probe)
 		}
 	}
 	/* without bins these are all elements */
-	if (stats->nbins > 0)
+	if (stats->rest.nnumbers > 0)
 		tally_rest(stats, probe, common, n, &tally);
 	else if (probe->is_set || probe->lo == probe->hi)
 		add_to_tally(&tally, roaring64_probe_size(probe) - n, 0);

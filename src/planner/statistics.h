@@ -68,7 +68,6 @@ typedef struct SetStats
 	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
 	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
 	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
-	int			nbins;			/* of rest */
 } SetStats;
 
 /* setstats.c */
