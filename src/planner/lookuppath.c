@@ -87,7 +87,7 @@ typedef struct LookupCost
 
 /* Of the index: pages, searches and entries. */
 static double
-index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
+index_cost(PlannerInfo *root, const LookupCost *cost)
 {
 	IndexOptInfo *index = cost->index;
 	double		rows = cost->selectivity * index->tuples;
@@ -105,7 +105,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 	 * read index-only.  All entries in order are what core's scan of the
 	 * index reads, too.
 	 */
-	if (cost->plan.negated ? !in_order : !cost->plan.index_only)
+	if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it walks over all entries if that is cheaper than to search */
 	return pages * random_page_cost +
@@ -119,7 +119,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
  * the index's order each place that is searched for is on another page, too.
  */
 static double
-pages_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
+pages_cost(PlannerInfo *root, const LookupCost *cost)
 {
 	double		pages = Max(cost->index->rel->pages, 1);
 	double		rows = cost->selectivity * cost->index->tuples;
@@ -138,7 +138,7 @@ pages_cost(PlannerInfo *root, const LookupCost *cost, bool in_order)
 	batched += cost->order * Min(together - batched, 0);
 	batched *= random_page_cost -
 		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
-	return (in_order ? walked : Min(walked, batched)) *
+	return (cost->plan.direction != 0 ? walked : Min(walked, batched)) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
 
@@ -279,14 +279,15 @@ static const CustomPathMethods path_methods = {
  */
 static void
 add_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
-				const LookupTest *test, bool descending, List *pathkeys)
+				const LookupTest *test, List *pathkeys)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	Path	   *path = &custom->path;
 	RelOptInfo *rel = like->parent;
 	List	   *others = list_copy(rel->baserestrictinfo);
 	bool		is_uncertain = !cost->is_known && !cost->plan.negated;
-	bool		all_in_order = pathkeys != NIL && root->tuple_fraction == 0;
+	bool		all_in_order = cost->plan.direction != 0 &&
+		root->tuple_fraction == 0;
 	QualCost	quals;
 
 	*path = *like;
@@ -296,18 +297,14 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 	if (path->param_info != NULL)
 		others = list_concat(others, path->param_info->ppi_clauses);
 	others = list_delete_ptr(others, test->clause);
-	if (pathkeys != NIL)
-	{
-		cost->plan.direction = descending ? -1 : 1;
+	if (cost->plan.direction != 0)
 		cost->plan.table_cost = HUGE_VAL;
-	}
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make3(cost->index, test->clause,
 										roaring64_pack_lookup(&cost->plan));
 	custom->methods = &path_methods;
 
-	path->total_cost = index_cost(root, cost, pathkeys != NIL) +
-		pages_cost(root, cost, pathkeys != NIL);
+	path->total_cost = index_cost(root, cost) + pages_cost(root, cost);
 
 	/*
 	 * A lookup in a set that is not known costs at most half of the table,
@@ -414,17 +411,18 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 								  root->simple_rel_array[relid]->rows);
 
 	estimate_lookup(root, test, is_join, &cost);
-	add_lookup_path(root, &cost, &path, test, false, NIL);
-	for (int descending = 0; descending <= 1; descending++)
+	add_lookup_path(root, &cost, &path, test, NIL);
+	for (int direction = 1; direction >= -1; direction -= 2)
 	{
 		List	   *pathkeys;
 
 		pathkeys = build_index_pathkeys(root, index,
-										descending != index->reverse_sort[0] ?
+										(direction < 0) != index->reverse_sort[0] ?
 										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
+		cost.plan.direction = direction;
 		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, &path, test, descending, pathkeys);
+			add_lookup_path(root, &cost, &path, test, pathkeys);
 	}
 }
 
