@@ -19,7 +19,6 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_am.h"
