@@ -155,34 +155,6 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 }
 
 /*
- * How many elements of an expression that gives a set are in another set, or
- * in a range; -1 if unknown.
- */
-double
-roaring64_expected_within(PlannerInfo *root, Node *node, Node *part)
-{
-	r64_set		set;
-	Probe		probe;
-	SetStats	stats;
-	double		hits = -1;
-
-	if (!roaring64_make_probe(root, part, &probe))
-		return roaring64_expected_cardinality(root, node);
-	if (!probe.is_set && roaring64_constant_set(root, node, &set))
-		return (double) r64_count_range(&set, probe.lo, probe.hi);
-	if (load_column_stats(root, reduce(root, node), true, &stats))
-	{
-		if (probe.is_set)
-			r64_index_set(&probe.set);
-		hits = roaring64_expected_hits(&stats, &probe);
-		roaring64_free_stats(&stats);
-	}
-	if (hits < 0)
-		hits = roaring64_expected_cardinality(root, node);
-	return Min(hits, roaring64_probe_size(&probe));
-}
-
-/*
  * How many elements the result of a set operation has, as if the operands had
  * none in common unless the operation is an intersection; -1 if unknown.
  */
@@ -199,35 +171,51 @@ operation_cardinality(PlannerInfo *root, Node *node)
 		return -1;
 	if (called == roaring64_and || called == roaring64_and_range)
 	{
-		left = roaring64_expected_within(root, linitial(args), lsecond(args));
+		left = roaring64_expected_cardinality(root, linitial(args),
+											  lsecond(args));
 		if (called == roaring64_and)
-			right = roaring64_expected_within(root, lsecond(args),
-											  linitial(args));
+			right = roaring64_expected_cardinality(root, lsecond(args),
+												   linitial(args));
 		return left < 0 ? right : right < 0 ? left : Min(left, right);
 	}
-	left = roaring64_expected_cardinality(root, linitial(args));
+	left = roaring64_expected_cardinality(root, linitial(args), NULL);
 	if (called == roaring64_andnot || called == roaring64_andnot_range)
 		return left;
 	if (called == roaring64_or || called == roaring64_xor)
-		right = roaring64_expected_cardinality(root, lsecond(args));
+		right = roaring64_expected_cardinality(root, lsecond(args), NULL);
 	return left < 0 || right < 0 ? -1 : left + right;
 }
 
 /*
- * How many elements an expression has that gives a set: those of a constant,
- * the average of a column; -1 if unknown.
+ * How many elements an expression has that gives a set: those of a constant, the
+ * average of a column; -1 if unknown.  Only those in part, if that is not NULL and
+ * is a known set or range.
  */
 double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node)
+roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
 {
+	Probe		probe;
+	bool		in_part = part != NULL && roaring64_make_probe(root, part, &probe);
+	double		n = -1;
 	SetStats	stats;
 	r64_set		set;
 
 	node = reduce(root, node);
 	if (roaring64_constant_set(root, node, &set))
-		return (double) r64_cardinality(&set);
-	if (!load_column_stats(root, node, false, &stats))
-		return operation_cardinality(root, node);
-	roaring64_free_stats(&stats);
-	return stats.average;
+		n = in_part && !probe.is_set ?
+			(double) r64_count_range(&set, probe.lo, probe.hi) :
+			(double) r64_cardinality(&set);
+	else if (load_column_stats(root, node, in_part, &stats))
+	{
+		if (in_part && probe.is_set)
+			r64_index_set(&probe.set);
+		if (in_part)
+			n = roaring64_expected_hits(&stats, &probe);
+		if (n < 0)
+			n = stats.average;
+		roaring64_free_stats(&stats);
+	}
+	else
+		n = operation_cardinality(root, node);
+	return in_part ? Min(n, roaring64_probe_size(&probe)) : n;
 }

@@ -196,7 +196,7 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	if (cost->is_known)
 		r64_index_set(&known);
 	n = cost->is_known ? roaring64_count_runs(&known) :
-		roaring64_expected_cardinality(root, test->set);
+		roaring64_expected_cardinality(root, test->set, NULL);
 	rows = rows_per_id(root, test->id, cost->is_known ? &known : NULL, &n, cost);
 	/* nor are there more than the column has values between its elements */
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))

@@ -107,7 +107,7 @@ set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 	if (roaring64_average_frequency(stats) < 0 || test->right == INT8RANGEOID)
 		return ROARING64_DEFAULT_SHARE;
 	n = test->right == INT8OID ? 1 :
-		roaring64_expected_cardinality(root, other);
+		roaring64_expected_cardinality(root, other, NULL);
 	if (n >= 0)
 		return roaring64_share_passing(stats, test->kind, NULL, n);
 	share = roaring64_share_of_join(test->kind, stats, stats, &known);
@@ -179,7 +179,7 @@ static double
 share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
 {
 	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_cardinality(root, set);
+	double		n = roaring64_expected_cardinality(root, set, NULL);
 
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
@@ -321,7 +321,7 @@ share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
 	if (!describe_test(function, args, &test) || test.kind == TEST_CONTAINS)
 		return -1;
 	if (is_of_sets(test.right))
-		*keys = Max(roaring64_expected_cardinality(root, lsecond(args)), 1);
+		*keys = Max(roaring64_expected_cardinality(root, lsecond(args), NULL), 1);
 	if (roaring64_constant_set(root, lsecond(args), &set) &&
 		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
 		*keys = roaring64_count_runs(&set);
@@ -409,7 +409,7 @@ support_cost(SupportRequestCost * request)
 	foreach(cell, args)
 		if (!IsA(lfirst(cell), Const))
 		elements += Max(roaring64_expected_cardinality(request->root,
-													   lfirst(cell)), 0);
+													   lfirst(cell), NULL), 0);
 	request->startup = 0;
 	request->per_tuple = cpu_operator_cost * (SET_TEST_COST +
 											  elements * ELEMENT_COST);
@@ -513,21 +513,19 @@ roaring64_rows_support(PG_FUNCTION_ARGS)
 	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
 	PGFunction	called;
 	List	   *args;
-	Node	   *node;
 	r64_set		set;
 
 	if (!IsA(request, SupportRequestRows) || !IsA(request->node, FuncExpr))
 		PG_RETURN_POINTER(NULL);
 	called = roaring64_c_function(request->funcid);
 	args = ((FuncExpr *) request->node)->args;
-	node = linitial(args);
-	if (called == roaring64_elements_range)
-		request->rows = roaring64_expected_within(request->root, node,
-												  lsecond(args));
-	else if (called == roaring64_ranges &&
-			 roaring64_constant_set(request->root, node, &set))
+	if (called == roaring64_ranges &&
+		roaring64_constant_set(request->root, linitial(args), &set))
 		request->rows = roaring64_count_runs(&set);
 	else
-		request->rows = roaring64_expected_cardinality(request->root, node);
+		request->rows =
+			roaring64_expected_cardinality(request->root, linitial(args),
+										   called == roaring64_elements_range ?
+										   lsecond(args) : NULL);
 	PG_RETURN_POINTER(request->rows < 0 ? NULL : request);
 }

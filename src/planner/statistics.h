@@ -93,8 +93,7 @@ extern bool roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   r64_set *set);
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
-extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node);
-extern double roaring64_expected_within(PlannerInfo *root, Node *node,
-										Node *part);
+extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
+											 Node *part);
 
 #endif							/* ROARING64_STATISTICS_H */
