@@ -74,25 +74,9 @@ typedef struct ElementAnalysis
 	uint64	   *cardinalities;	/* of these rows */
 
 	element_table_hash *counts;
-	double		occurrences;	/* that the elements read stand for */
 	double		elements;		/* read */
+	double		occurrences;	/* that they stand for: all of these rows */
 } ElementAnalysis;
-
-/* An element that stands for weight of them. */
-static void
-add_element(ElementAnalysis *analysis, int64 element, double weight)
-{
-	bool		found;
-	ElementCount *count = element_table_insert(analysis->counts, element,
-											   &found);
-
-	if (!found)
-		count->seen = count->read = 0;
-	count->seen += weight;
-	count->read++;
-	analysis->occurrences += weight;
-	analysis->elements++;
-}
 
 /*
  * Reads n elements of a set in stretches at even distances, from another place
@@ -136,7 +120,18 @@ add_set(ElementAnalysis *analysis, Datum value, int64 *elements, int n)
 	else
 		n = (int) r64_read(&set, PG_INT64_MIN, PG_INT64_MAX, false, elements, n);
 	for (int i = 0; i < n; i++)
-		add_element(analysis, elements[i], (double) cardinality / n);
+	{
+		bool		found;
+		ElementCount *count = element_table_insert(analysis->counts,
+												   elements[i], &found);
+
+		if (!found)
+			count->seen = count->read = 0;
+		count->seen += (double) cardinality / n;
+		count->read++;
+	}
+	analysis->elements += n;
+	analysis->occurrences += (double) cardinality;
 	analysis->cardinalities[analysis->nrows++] = cardinality;
 	r64_close(&set);
 	if (flat != stored)
@@ -251,16 +246,13 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 {
 	int			bounds = analysis->target;
 	int			last = analysis->nrows - 1;
-	double		sum = 0;
 	float4	   *numbers = palloc(sizeof(float4) * (bounds + 1));
 
 	r64_sort_items(&roaring64_env, analysis->cardinalities, analysis->nrows, 1, 0);
 	for (int i = 0; i < bounds; i++)
 		numbers[i] = analysis->cardinalities[i == bounds - 1 ? last :
 											 (int64) analysis->nrows * i / bounds];
-	for (int i = 0; i <= last; i++)
-		sum += (double) analysis->cardinalities[i];
-	numbers[bounds] = sum / analysis->nrows;
+	numbers[bounds] = analysis->occurrences / analysis->nrows;
 	fill_slot(stats, STATISTIC_KIND_DECHIST, NULL, 0, numbers, bounds + 1);
 }
 
