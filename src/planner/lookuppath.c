@@ -465,7 +465,7 @@ is_read_by_server(RelOptInfo *rel)
 	foreach(cell, rel->pathlist)
 		if (IsA(lfirst(cell), Path) || IsA(lfirst(cell), IndexPath) ||
 			IsA(lfirst(cell), BitmapHeapPath))
-			return true;
+		return true;
 	return false;
 }
 

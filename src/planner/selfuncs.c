@@ -222,7 +222,11 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
 
 		if (column == 1)
-			test = (Test) {-test.kind, test.right, test.left, function};
+		{
+			Test		exchanged = {-test.kind, test.right, test.left, function};
+
+			test = exchanged;
+		}
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
 		else if (is_of_sets(test.left))

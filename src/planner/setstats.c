@@ -51,6 +51,7 @@
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
 #define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
+#define MAX_KINDS		(MAX_CLASSES + MAX_COMMON_SETS)
 
 /* What a probe has of the elements of a column. */
 typedef struct Tally
@@ -285,6 +286,7 @@ describe_column(const SetStats *stats, int nsets, Kind *kinds)
 	int			n = 0;
 	int			nclasses;
 
+	memset(kinds, 0, sizeof(Kind) * MAX_KINDS);
 	for (int i = 0; i < bounds; i++)
 	{
 		double		size = stats->dechist.numbers[i];
@@ -292,7 +294,7 @@ describe_column(const SetStats *stats, int nsets, Kind *kinds)
 
 		/* statistics that were imported can say anything */
 		if (n == 0 || (size > 1.5 * kinds[n - 1].least && n < MAX_CLASSES))
-			kinds[n++] = (Kind) {.least = size};
+			kinds[n++].least = size;
 		class = &kinds[n - 1];
 		class->share += 1.0 / bounds;
 		class->size += (size - class->size) / (class->share * bounds);
@@ -303,7 +305,7 @@ describe_column(const SetStats *stats, int nsets, Kind *kinds)
 		Kind	   *set = &kinds[n++];
 		Kind	   *class = &kinds[nclasses - 1];
 
-		*set = (Kind) {.is_known = true,.probe.is_set = true};
+		set->is_known = set->probe.is_set = true;
 		set->probe.set = DatumGetRoaring64(stats->sets.values[i]);
 		set->size = roaring64_probe_size(&set->probe);
 		set->share = stats->sets.numbers[i] / stats->nonnull;
@@ -410,7 +412,7 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 	bool		is_range = probe != NULL && !probe->is_set;
 	double		tested;
 	Tally		tally = {0};
-	Kind		column[MAX_CLASSES + MAX_COMMON_SETS];
+	Kind		column[MAX_KINDS];
 	Kind		other = {.share = 1};
 
 	if (probe != NULL)
@@ -492,8 +494,8 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 {
 	double		common = expected_common(a, b);
 	Tally		tally = {.hits = common,.log_none = -common};
-	Kind		left[MAX_CLASSES + MAX_COMMON_SETS];
-	Kind		right[MAX_CLASSES + MAX_COMMON_SETS];
+	Kind		left[MAX_KINDS];
+	Kind		right[MAX_KINDS];
 
 	*tested = 0;
 	if (common < 0)
