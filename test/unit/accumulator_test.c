@@ -30,7 +30,94 @@ static model want;				/* what acc must hold */
 static bool counting;			/* after each set, as for a running count */
 static bool looking;			/* after each set, as for a running union */
 
+static bool leaving;			/* calls by chance before their end */
+
 static void look(void);
+
+/* What an accumulator is called with. */
+typedef struct acc_call
+{
+	r64_op		op;
+	const r64_set *s;
+	int64_t		lo;
+	int64_t		hi;
+	uint64_t	result;
+} acc_call;
+
+static void
+call_combine(void *arg)
+{
+	acc_call   *c = arg;
+
+	r64_accumulator_combine(&acc, c->op, c->s);
+}
+
+static void
+call_value(void *arg)
+{
+	r64_accumulate(&acc, ((acc_call *) arg)->lo);
+}
+
+static void
+call_range(void *arg)
+{
+	acc_call   *c = arg;
+
+	r64_accumulate_range(&acc, c->lo, c->hi);
+}
+
+static void
+call_count(void *arg)
+{
+	((acc_call *) arg)->result = r64_accumulator_cardinality(&acc);
+}
+
+static void
+call_common(void *arg)
+{
+	acc_call   *c = arg;
+
+	c->result = r64_accumulator_and_cardinality(&acc, c->s);
+}
+
+static void
+call_contains(void *arg)
+{
+	acc_call   *c = arg;
+
+	c->result = r64_accumulator_contains(&acc, c->lo);
+}
+
+static void
+call_set(void *arg)
+{
+	(void) arg;
+	(void) r64_accumulator_set(&acc);
+}
+
+/*
+ * Calls a function, by chance one that is left by longjmp from anywhere.  Then
+ * nothing has changed, and it may be called again.  Returns whether it came to its
+ * end.
+ */
+static bool
+make_call(void (*call) (void *arg), acc_call *c)
+{
+	unit_outcome outcome = UNIT_INTERRUPTED;
+
+	if (leaving && unit_one_in(4))
+	{
+		unit_poll_limit = 1 + unit_skewed(40);
+		unit_polls = 0;
+		outcome = unit_try(call, c);
+		unit_poll_limit = 0;
+		CHECK(outcome != UNIT_FAILED);
+		if (outcome == UNIT_DONE || unit_one_in(2))
+			return outcome == UNIT_DONE;
+	}
+	call(c);
+	return true;
+}
 
 static void
 begin_anew(void)
@@ -48,23 +135,26 @@ want_too(const model *other)
 static void
 count(void)
 {
-	CHECK_U64(r64_accumulator_cardinality(&acc), model_cardinality(&want));
+	acc_call	c = {0};
+
+	if (make_call(call_count, &c))
+		CHECK_U64(c.result, model_cardinality(&want));
 }
 
 static void
 add_model(r64_op op, const model *other)
 {
 	r64_set		s = model_open(other);
+	acc_call	c = {.op = op,.s = &s};
 	model		common;
 
-	if (unit_one_in(10))
+	if (unit_one_in(10) && make_call(call_common, &c))
 	{
 		common = model_combine(R64_AND, &want, other);
-		CHECK_U64(r64_accumulator_and_cardinality(&acc, &s),
-				  model_cardinality(&common));
+		CHECK_U64(c.result, model_cardinality(&common));
 	}
-	r64_accumulator_combine(&acc, op, &s);
-	want = model_combine(op, &want, other);
+	if (make_call(call_combine, &c))
+		want = model_combine(op, &want, other);
 	r64_close(&s);
 	if (looking)
 		look();
@@ -89,19 +179,22 @@ add_values(size_t n)
 {
 	int64_t    *values = unit_alloc((n + 1) * sizeof(int64_t));
 	int64_t		base = shape_probe(&u, &want) / 2;
+	size_t		added = 0;
 	model		other;
 
 	unit_note(" %zu values", n);
 	for (size_t i = 0; i < n; i++)
 	{
-		values[i] = unit_one_in(8) ? shape_probe(&u, &want) :
+		acc_call	c = {0};
+
+		c.lo = values[added] = unit_one_in(8) ? shape_probe(&u, &want) :
 			base + (int64_t) unit_below(200000);
 		if (counting && i < 300)
-			count_with(values[i]);
+			count_with(values[added++]);
 		else
-			r64_accumulate(&acc, values[i]);
+			added += make_call(call_value, &c);
 	}
-	other = model_from_values(values, n);
+	other = model_from_values(values, added);
 	want_too(&other);
 }
 
@@ -142,9 +235,11 @@ add_ranges(size_t n)
 		int64_t		lo = shape_probe(&u, &want);
 		int64_t		hi = (int64_t) ((uint64_t) lo + unit_skewed(300000));
 
+		acc_call	c = {.lo = lo,.hi = hi};
+
 		/* below lo, if it ran over the end: then it is empty */
-		r64_accumulate_range(&acc, lo, hi);
-		range_list_add(&list, lo, hi);
+		if (make_call(call_range, &c))
+			range_list_add(&list, lo, hi);
 	}
 	other = model_make(&list);
 	want_too(&other);
@@ -298,17 +393,11 @@ ask(void)
 	unit_note(" ask");
 	for (int i = 0; i < 20; i++)
 	{
-		int64_t		v = shape_probe(&u, &want);
+		acc_call	c = {.lo = shape_probe(&u, &want)};
 
-		CHECK(r64_accumulator_contains(&acc, v) == model_contains(&want, v));
+		if (make_call(call_contains, &c))
+			CHECK(c.result == model_contains(&want, c.lo));
 	}
-}
-
-static void
-call_set(void *arg)
-{
-	(void) arg;
-	(void) r64_accumulator_set(&acc);
 }
 
 /* A merge whose result may be too large: nothing is lost then. */
@@ -337,19 +426,12 @@ look(void)
 
 	unit_note(" look");
 	count();
+	(void) make_call(call_set, NULL);
 	s = r64_accumulator_set(&acc);
 	CHECK_BYTES(s.bytes, s.size, bytes, size);
 	CHECK_U64(r64_cardinality(&s), model_cardinality(&want));
 	CHECK(r64_accumulator_is_empty(&acc) == (want.n == 0));
 	r64_close(&s);
-}
-
-static r64_op damaging;
-
-static void
-call_combine(void *arg)
-{
-	r64_accumulator_combine(&acc, damaging, arg);
 }
 
 /*
@@ -365,6 +447,7 @@ add_damaged(void)
 	size_t		size;
 	uint8_t    *bytes;
 	r64_set		s;
+	acc_call	c = {.op = merging_ops[unit_below(3)],.s = &s};
 
 	unit_note(" damaged");
 	for (int64_t v = 0; v < 2 * 65536; v += 64)
@@ -375,11 +458,10 @@ add_damaged(void)
 	begin_anew();
 	add_model(R64_OR, &start);
 	memset(bytes + size - 4, 0, 2);
-	damaging = merging_ops[unit_below(3)];
-	if (unit_try(call_combine, &s) == UNIT_DONE)
+	if (unit_try(call_combine, &c) == UNIT_DONE)
 	{
 		/* it waits */
-		CHECK(damaging == R64_XOR);
+		CHECK(c.op == R64_XOR);
 		CHECK(unit_try(call_set, NULL) == UNIT_FAILED);
 		CHECK(unit_error == R64_CORRUPT);
 		begin_anew();
@@ -403,6 +485,7 @@ add_interrupted(void)
 	model		start;
 	model		other;
 	r64_set		s;
+	acc_call	c = {.op = R64_OR,.s = &s};
 	unit_outcome outcome;
 
 	unit_note(" interrupted");
@@ -417,10 +500,9 @@ add_interrupted(void)
 	add_model(R64_OR, &start);
 	count();
 	s = model_open(&other);
-	damaging = R64_OR;
 	unit_poll_limit = 1 + unit_below(12);
 	unit_polls = 0;
-	outcome = unit_try(call_combine, &s);
+	outcome = unit_try(call_combine, &c);
 	CHECK(outcome != UNIT_FAILED);
 	unit_poll_limit = 0;
 	if (outcome == UNIT_DONE)
@@ -610,11 +692,13 @@ run_case(void *arg)
 	{
 		looking = unit_one_in(8);
 		counting = unit_one_in(4);
+		leaving = unit_one_in(3);
 		unit_scarce = unit_one_in(3);
 		if (unit_one_in(20))
 			begin_anew();
 		unit_note(looking ? " looking" : counting ? " counting" : "");
 		unit_note(unit_scarce ? " scarce" : "");
+		unit_note(leaving ? " leaving" : "");
 		switch (unit_below(10))
 		{
 			case 0:
@@ -652,6 +736,7 @@ run_case(void *arg)
 				break;
 		}
 	}
+	leaving = false;
 	look();
 	/* a look changes nothing */
 	look();

@@ -103,9 +103,20 @@ blocks_drop(void)
 		free(blocks[--nblocks]);
 }
 
+static void
+env_poll(void)
+{
+	unit_polls++;
+	if (unit_poll_limit != 0 && unit_polls >= unit_poll_limit &&
+		escape != NULL)
+		longjmp(*escape, UNIT_INTERRUPTED);
+}
+
+/* A call can be left here, too, as where there is no memory. */
 static void *
 env_alloc(size_t size)
 {
+	env_poll();
 	if (size > unit_largest)
 		unit_largest = size;
 	return block_make(size);
@@ -127,6 +138,7 @@ env_resize(void *p, size_t size)
 	size_t		i = block_find(p);
 	void	   *moved;
 
+	env_poll();
 	if (size > unit_largest)
 		unit_largest = size;
 	moved = realloc(p, size);
@@ -140,15 +152,6 @@ static bool
 env_scarce(void)
 {
 	return unit_scarce;
-}
-
-static void
-env_poll(void)
-{
-	unit_polls++;
-	if (unit_poll_limit != 0 && unit_polls >= unit_poll_limit &&
-		escape != NULL)
-		longjmp(*escape, UNIT_INTERRUPTED);
 }
 
 static void env_fail(r64_error error, const char *reason) R64_NORETURN;

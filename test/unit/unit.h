@@ -106,9 +106,12 @@ extern r64_env unit_env;
 
 extern bool unit_scarce;		/* what the environment says of memory */
 
-/* A poll leaves by longjmp when so many have been made; 0 is never. */
+/*
+ * A poll, or a request for memory, leaves by longjmp when so many have been made;
+ * 0 is never.
+ */
 extern uint64_t unit_poll_limit;
-extern uint64_t unit_polls;		/* polls since the case began */
+extern uint64_t unit_polls;		/* those since the case began */
 extern size_t unit_largest;		/* largest block asked for since then */
 
 /* Memory of the tests themselves, dropped with the case too. */
