@@ -79,18 +79,27 @@ enter_aggregate(FunctionCallInfo fcinfo)
 
 /*
  * Makes a state without sets.  It keeps nothing if the executor begins anew for
- * every frame, or if there was too much to keep before in the same partition.
+ * every frame, or if there was too much to keep before in the same partition: at
+ * a row before this one, as the first rows of a partition can have empty frames.
  */
 static MovingState *
 new_state(FunctionCallInfo fcinfo, r64_op op)
 {
 	WindowAggState *window = castNode(WindowAggState, fcinfo->context);
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	int64	   *too_large_at = flinfo->fn_extra;
 	MovingState *state = palloc0(sizeof(MovingState) + r64_accumulator_size());
 
-	if (window->currentpos == 0)
-		fcinfo->flinfo->fn_extra = NULL;
+	if (too_large_at == NULL)
+	{
+		too_large_at = MemoryContextAlloc(flinfo->fn_mcxt, sizeof(int64));
+		*too_large_at = -1;
+		flinfo->fn_extra = too_large_at;
+	}
+	else if (*too_large_at >= window->currentpos)
+		*too_large_at = -1;
 	state->op = op;
-	state->keeps = fcinfo->flinfo->fn_extra == NULL &&
+	state->keeps = *too_large_at < 0 &&
 		(window->frameOptions & FRAMEOPTION_EXCLUSION) == 0;
 	state->back = (r64_accumulator *) (state + 1);
 	r64_accumulator_init(state->back, env);
@@ -107,7 +116,7 @@ release(r64_buf *buf)
 
 /* Keeps a set of the back, which becomes the state's, or nothing any more. */
 static void
-keep(MovingState *state, FmgrInfo *flinfo, r64_buf set)
+keep(MovingState *state, FunctionCallInfo fcinfo, r64_buf set)
 {
 	state->back_size += set.size + sizeof(KeptSet);
 	if (state->back_size > (size_t) work_mem * 1024)
@@ -116,7 +125,8 @@ keep(MovingState *state, FmgrInfo *flinfo, r64_buf set)
 			release(&state->kept[i].buf);
 		release(&set);
 		state->keeps = false;
-		flinfo->fn_extra = (void *) "too large";
+		*(int64 *) fcinfo->flinfo->fn_extra =
+			castNode(WindowAggState, fcinfo->context)->currentpos;
 		return;
 	}
 	if (state->end == state->room)
@@ -217,7 +227,7 @@ add(FunctionCallInfo fcinfo, r64_op op)
 								state->has_back ? op : R64_OR, &set);
 		state->has_back = true;
 		if (state->keeps)
-			keep(state, fcinfo->flinfo, buf);
+			keep(state, fcinfo, buf);
 		else
 			release(&buf);
 	}
