@@ -355,11 +355,13 @@ next_row(ScanState *ss)
 {
 	LookupState *state = (LookupState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	int64		read = BLOCKS_READ;
+	int64		read;
 	bool		found = false;
 
 	if (!state->begun)
 		begin_lookup(state);
+	/* what the set was read from is no cost of the lookup */
+	read = BLOCKS_READ;
 	if (state->table == NULL)
 	{
 		while (!found && (state->taken < state->batched || fill_batch(state)))

@@ -159,6 +159,10 @@ FETCH c;
 UPDATE kept SET name = 'current' WHERE CURRENT OF c RETURNING id;
 SELECT id FROM kept WHERE name = 'current';
 ROLLBACK;
+-- blocks that the set was read from do not make it turn to the table
+SET temp_buffers = '800kB';
+CREATE TEMP TABLE others AS SELECT i AS id, repeat('x', 500) AS name FROM generate_series(1::bigint, 5000) i;
+SELECT analyzed('SELECT name FROM things WHERE id <@ (SELECT roaring64_agg(id * 30) FROM others WHERE id <= 5)');
 -- all but a set: a run of elements that has many rows is searched past
 CREATE TABLE feed AS SELECT i::bigint AS id, i % 3 AS part FROM generate_series(1, 20000) i;
 CREATE INDEX ON feed (id);
