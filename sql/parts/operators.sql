@@ -5,8 +5,7 @@
 CREATE FUNCTION roaring64_or(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
 'union';
 
@@ -29,8 +28,7 @@ COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
 CREATE FUNCTION roaring64_or_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_or_range(roaring64, int8range) IS
 'add all integers of a range';
 
@@ -58,8 +56,7 @@ COMMENT ON FUNCTION roaring64_and_range(roaring64, int8range) IS
 CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
 'difference';
 
@@ -74,32 +71,28 @@ COMMENT ON FUNCTION roaring64_andnot_element(roaring64, bigint) IS
 CREATE FUNCTION roaring64_andnot_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_andnot_range(roaring64, int8range) IS
 'remove all integers of a range';
 
 CREATE FUNCTION roaring64_xor(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
 'symmetric difference';
 
 CREATE FUNCTION roaring64_xor_element(roaring64, bigint)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_element'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_element(roaring64, bigint) IS
 'add an element, or remove it if present';
 
 CREATE FUNCTION roaring64_xor_range(roaring64, int8range)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_range(roaring64, int8range) IS
 'complement a range';
 
