@@ -68,7 +68,7 @@ typedef enum r64_error
  */
 typedef struct r64_env
 {
-	/* never NULL; any size up to max_size plus the engine's own slack */
+	/* never NULL; what a call works with can be larger than max_size */
 	void	   *(*alloc) (size_t size);
 	void	   *(*resize) (void *p, size_t size);
 	void		(*release) (void *p);

@@ -24,10 +24,7 @@
 #include "compat.h"
 #include "engine/r64.h"
 
-/*
- * Memory from CurrentMemoryContext, failures as ereport(ERROR).  In a copy of
- * it, arg may name the memory context to use instead.
- */
+/* Memory from CurrentMemoryContext, failures as ereport(ERROR). */
 extern const r64_env roaring64_env;
 
 /* The same for sets that are only counted and may be larger than a value. */
