@@ -333,6 +333,7 @@ static void
 look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
 {
 	ToastSource source;
+	struct varlena *flat;
 	r64_set		view;
 	DedupId    *ids;
 	int			n;
@@ -349,14 +350,19 @@ look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
 	{
 		batch->states[lo].held |= r64_source_contains(&source.source,
 													  bigint_of(&batch->ids[lo]));
+		roaring64_close_source(&source);
 		return;
 	}
-	view = DatumGetRoaring64(members);
+	/* a batch can have ids of many chunks */
+	flat = PG_DETOAST_DATUM_PACKED(members);
+	view = roaring64_view(flat);
 	if (hi - lo > 1)
 		r64_index_set(&view);
 	for (int i = lo; i < hi; i++)
 		batch->states[i].held |= r64_contains(&view, bigint_of(&batch->ids[i]));
 	r64_close(&view);
+	if (PointerGetDatum(flat) != members)
+		pfree(flat);
 }
 
 /* Notes what a chunk, and there may be several generations of it, holds. */

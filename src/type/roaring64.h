@@ -77,6 +77,7 @@ typedef struct ToastSource
 /* toast_source.c */
 extern bool roaring64_open_source(struct varlena *value, ToastSource *source);
 extern bool roaring64_toast_source(Datum datum, ToastSource *source);
+extern void roaring64_close_source(ToastSource *source);
 
 /* argument_cache.c */
 extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);

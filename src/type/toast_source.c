@@ -80,6 +80,15 @@ roaring64_open_source(struct varlena *value, ToastSource *source)
 	return true;
 }
 
+/* Frees what was fetched; the server does, too, where a call ends. */
+void
+roaring64_close_source(ToastSource *source)
+{
+	for (int i = 0; i < R64_PARTS; i++)
+		if (source->part[i].bytes != NULL)
+			pfree(source->part[i].bytes);
+}
+
 /*
  * Whether a value is better read in parts: one that is large and of few
  * buckets.  Fills *source if so.

@@ -188,5 +188,31 @@ my $dropped = $node->safe_psql(
 cmp_ok($dropped, '<', 50 * 20 * 1024, 'dropped sets: the memory contexts do not grow');
 note("dropped sets: $dropped bytes more after 50");
 
+# A batch has one chunk in memory at a time, of however many its ids are: 1,000 of
+# 128 kB that are compressed, and as many that are not.
+$node->safe_psql(
+	'postgres', q{
+	SELECT roaring64_dedup_create('wide');
+	INSERT INTO wide_chunks (key, chunk, generation, ids)
+	SELECT 'k', c, 0, roaring64_shift(s, c << 20)
+	FROM (SELECT roaring64_agg(2 * v) FROM generate_series(0::bigint, (1 << 19) - 1) v) a (s),
+		generate_series(0::bigint, 999) c;
+	ALTER TABLE wide_chunks ALTER ids SET STORAGE EXTERNAL;
+	INSERT INTO wide_chunks SELECT 'plain', chunk, generation, ids | 1 FROM wide_chunks});
+my $wide = $node->safe_psql(
+	'postgres', q{
+	CREATE FUNCTION pg_temp.peak() RETURNS bigint VOLATILE LANGUAGE sql RETURN
+		(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:[[:space:]]*([0-9]+)')::bigint * 1024);
+	SELECT count(roaring64_dedup_seen_many('wide', key, '{1,3000000}')) AS warm FROM unnest('{k,plain}'::text[]) key \gset
+	SELECT pg_temp.peak() AS before \gset
+	SELECT count(*) FROM unnest('{k,plain}'::text[]) key,
+		unnest(roaring64_dedup_seen_many('wide', key, ARRAY(SELECT c << 20 FROM generate_series(0::bigint, 999) c))) s
+	WHERE s;
+	SELECT pg_temp.peak() - :before});
+my ($seen, $peak) = split /\n/, $wide;
+is($seen, 2000, 'ids of many chunks are seen');
+cmp_ok($peak, '<', 32 * 1024 * 1024, 'and not all of the chunks are in memory at once');
+note("many chunks: $peak bytes more");
+
 $node->stop;
 done_testing();
