@@ -888,7 +888,7 @@ BEGIN
 			-- no privilege, no disk, no statement: nothing of a key
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 				RAISE;
-			ELSIF low < high THEN
+			ELSIF low <> high THEN
 				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source)
 				INTO room USING low, high;
 			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
