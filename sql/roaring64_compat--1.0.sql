@@ -299,7 +299,8 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	FOR member IN SELECT format('%s %s', CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END,
 			oid::regprocedure) AS identity, proname AS name
-		FROM pg_proc WHERE pronamespace = '@extschema@'::regnamespace AND proname ~ '^_?rb(64)?_|^roaringbitmap'
+		FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid AND deptype = 'e'
+		WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64_compat')
 	LOOP
 		EXECUTE format('COMMENT ON %s IS %L', member.identity, CASE WHEN member.name ~ '^_'
 			THEN 'implementation of what pg_roaringbitmap has'

@@ -11,7 +11,12 @@ CREATE FUNCTION compat.trap(name, name) RETURNS boolean LANGUAGE plpgsql AS $$ B
 CREATE FUNCTION compat.format(text, text, regprocedure) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trap'; RETURN pg_catalog.format($1, $2, $3); END $$;
 CREATE OPERATOR compat.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = compat.trap);
 CREATE OPERATOR compat.~ (LEFTARG = name, RIGHTARG = name, FUNCTION = compat.trap);
+-- one's own function of such a name keeps its comment
+CREATE FUNCTION compat.rb_mine() RETURNS int LANGUAGE sql RETURN 1;
+COMMENT ON FUNCTION compat.rb_mine() IS 'mine';
 CREATE EXTENSION roaring64_compat SCHEMA compat;
+SELECT obj_description('compat.rb_mine()'::regprocedure, 'pg_proc');
+DROP FUNCTION compat.rb_mine();
 SELECT count(*) > 100 AS commented FROM pg_proc WHERE pronamespace = 'compat'::regnamespace AND obj_description(oid, 'pg_proc') ~ 'pg_roaringbitmap';
 DROP OPERATOR compat.= (oid, regnamespace), compat.~ (name, name);
 DROP FUNCTION compat.format, compat.trap(oid, regnamespace), compat.trap(name, name);
