@@ -53,9 +53,8 @@ END;
 COMMENT ON FUNCTION roaring64_delay_create(text, interval) IS
 'creates a table of delayed messages with time buckets of that width';
 
--- The other functions call this first.  Privileges are checked by the
--- statements themselves; here it is said which ones are needed.
-CREATE FUNCTION _roaring64_delay_width(delay regclass, VARIADIC needs text[])
+-- The other functions call this first.
+CREATE FUNCTION _roaring64_delay_width(delay regclass)
 RETURNS interval
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
@@ -63,7 +62,6 @@ AS $$
 DECLARE
 	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin"?\('([^']+)'$re$)
 					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
-	need text;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('table of delayed messages', num_nulls(delay));
 	IF width IS NULL THEN
@@ -72,18 +70,10 @@ BEGIN
 			DETAIL = 'It has no constraint "bucket_width", which stores the width of the buckets.',
 			HINT = 'Create one with roaring64_delay_create.';
 	END IF;
-	FOREACH need IN ARRAY needs LOOP
-		IF NOT (CASE need WHEN 'DELETE' THEN has_table_privilege(delay, need)
-				ELSE has_any_column_privilege(delay, need) END) THEN
-			RAISE 'permission denied for table %', delay USING
-				ERRCODE = 'insufficient_privilege',
-				DETAIL = format('%s is needed.', array_to_string(needs, ', '));
-		END IF;
-	END LOOP;
 	RETURN width;
 END $$;
-COMMENT ON FUNCTION _roaring64_delay_width(regclass, text[]) IS
-'width of the time buckets, or an error if the table has none or the caller lacks a privilege';
+COMMENT ON FUNCTION _roaring64_delay_width(regclass) IS
+'width of the time buckets, or an error if the table has none';
 
 CREATE FUNCTION roaring64_delay_add(delay regclass, group_id bigint, id bigint,
 									due timestamptz)
@@ -92,7 +82,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
+	width interval := @extschema@._roaring64_delay_width(delay);
 	added bigint;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('group, id and due time', num_nulls(group_id, id, due));
@@ -130,7 +120,7 @@ BEGIN
 		RAISE 'groups, ids and due times must not contain nulls' USING
 			ERRCODE = 'null_value_not_allowed';
 	END IF;
-	width := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE');
+	width := @extschema@._roaring64_delay_width(delay);
 	EXECUTE format($sql$
 		INSERT INTO %s AS t (bucket, group_id, ids)
 		SELECT date_bin($1, m.due, '2000-01-01 00:00:00+00') AS bucket, m.group_id,
@@ -172,7 +162,7 @@ DECLARE
 	removed bigint;
 	kept bigint := 0;
 BEGIN
-	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT', 'UPDATE', 'DELETE'),
+	PERFORM @extschema@._roaring64_delay_width(delay),
 		@extschema@._roaring64_not_null('"until"', num_nulls(until));
 	OPEN due NO SCROLL FOR EXECUTE format($sql$
 		SELECT bucket, group_id, @extschema@.roaring64_cardinality(ids) FROM %s
@@ -232,7 +222,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width interval := @extschema@._roaring64_delay_width(delay, 'SELECT', 'INSERT', 'UPDATE', 'DELETE');
+	width interval := @extschema@._roaring64_delay_width(delay);
 	buckets timestamptz[] := ARRAY[date_bin(width, due, '2000-01-01 00:00:00+00')];
 	bucket timestamptz;
 	n bigint;
@@ -274,7 +264,7 @@ AS $$
 DECLARE
 	due timestamptz;
 BEGIN
-	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT');
+	PERFORM @extschema@._roaring64_delay_width(delay);
 	EXECUTE format('SELECT min(bucket) FROM %s', delay) INTO due;
 	RETURN due;
 END $$;
@@ -290,7 +280,7 @@ AS $$
 DECLARE
 	messages bigint;
 BEGIN
-	PERFORM @extschema@._roaring64_delay_width(delay, 'SELECT'),
+	PERFORM @extschema@._roaring64_delay_width(delay),
 		@extschema@._roaring64_not_null('"until"', num_nulls(until));
 	EXECUTE format($sql$
 		SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0)::bigint
@@ -306,15 +296,11 @@ CREATE FUNCTION roaring64_delay_stats(delay regclass,
 									  OUT messages bigint,
 									  OUT next_due timestamptz,
 									  OUT bytes bigint)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	width := @extschema@._roaring64_delay_width(delay, 'SELECT');
-	EXECUTE format('SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s', delay)
-	INTO messages, next_due;
-	bytes := pg_total_relation_size(delay);
-END $$;
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
+BEGIN ATOMIC
+	SELECT _roaring64_delay_width($1), roaring64_delay_count($1), roaring64_delay_next_due($1),
+		_roaring64_helpers_bytes($1);
+END;
 COMMENT ON FUNCTION roaring64_delay_stats(regclass) IS
 'width of the time buckets, number of messages, when the first is due, and bytes on disk';
 
@@ -324,7 +310,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM @extschema@._roaring64_delay_width(delay, VARIADIC '{}');
+	PERFORM @extschema@._roaring64_delay_width(delay);
 	EXECUTE format('DROP TABLE %s', delay);
 END $$;
 COMMENT ON FUNCTION roaring64_delay_drop(regclass) IS

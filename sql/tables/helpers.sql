@@ -23,6 +23,17 @@ $$;
 COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
 'whether the caller may read a table and trusts its owner';
 
+CREATE FUNCTION _roaring64_helpers_bytes(VARIADIC tables regclass[])
+RETURNS bigint
+LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT sum(pg_total_relation_size(p.oid))
+	FROM (SELECT unnest(tables) UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid)
+$$;
+COMMENT ON FUNCTION _roaring64_helpers_bytes(regclass[]) IS
+'bytes on disk of tables and their partitions';
+
 -- The tables are recognised by their columns and constraints, so nothing has to be
 -- kept in step with a rename, a dump or DROP TABLE.  A kind of table is a row of
 -- VALUES: what it has; the query that gives the names of its other tables, which
@@ -103,9 +114,7 @@ BEGIN
 			END IF;
 			tables := ARRAY(SELECT to_regclass(made.schema || '.' || quote_ident(n))
 							FROM unnest(names) WITH ORDINALITY AS t (n, i) ORDER BY i) || name;
-			size := (SELECT sum(pg_total_relation_size(p.oid))
-					 FROM (SELECT unnest(tables)
-						 UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid));
+			size := @extschema@._roaring64_helpers_bytes(VARIADIC tables);
 			IF @extschema@._roaring64_may_look(name) AND @extschema@._roaring64_may_look(tables[1])
 				AND made.waits IS NOT NULL THEN
 				EXECUTE format(made.waits, tables[1]) INTO waiting, since;

@@ -231,15 +231,8 @@ DECLARE
 BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	PERFORM @extschema@._roaring64_not_null('key, "n" and "lowest"', num_nulls(key, n, lowest));
-	IF n < 0 THEN
-		RAISE 'number of ids must not be negative' USING
-			ERRCODE = 'invalid_parameter_value';
-	END IF;
 	EXECUTE format('SELECT coalesce(ids OPERATOR(@extschema@.&) $2, ids) FROM %s WHERE key = $1 AND weight = 0', numbers)
 	INTO equal USING key, among;
-	IF equal IS NULL THEN
-		RETURN best;
-	END IF;
 	FOR slice IN EXECUTE format($sql$
 		SELECT (weight > 0) <> $2 AS good, ids FROM %s WHERE key = $1 AND weight <> 0
 		ORDER BY (weight > 0) <> $2 DESC, abs(weight::numeric) DESC
@@ -260,7 +253,7 @@ BEGIN
 		END IF;
 		EXIT WHEN n = 0;
 	END LOOP;
-	RETURN best OPERATOR(@extschema@.|) @extschema@.roaring64_slice(equal, 0, n);
+	RETURN best OPERATOR(@extschema@.|) @extschema@.roaring64_slice(coalesce(equal, '{}'), 0, n);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boolean) IS
 'the n ids with the largest numbers, or the lowest';
@@ -271,8 +264,8 @@ COMMENT ON FUNCTION roaring64_numbers_top(regclass, text, bigint, roaring64, boo
 
 -- Writers of a key come one after the other, as each writes the row of weight 0
 -- first; it is written and not only locked, so that a REPEATABLE READ transaction
--- that missed another's rows gets an error, and locked before, so that one does that
--- still has the rows of a key without numbers.  A key that has no such row gets one
+-- that missed another's rows gets an error, and locked before, so that one gets it too
+-- that still sees rows which the key has lost.  A key that has no such row gets one
 -- and loses it at once: who inserts it too waits for us just so, and no empty set
 -- stays.  A statement a key: one INSERT ... SELECT of several is planned by Citus as
 -- one that has no shards, and locks nothing.
@@ -299,7 +292,7 @@ END $$;
 COMMENT ON FUNCTION roaring64_numbers_lock(regclass, text[]) IS
 'locks the numbers of keys until the transaction ends';
 
--- What set and add are given: distinguishable ids, an amount for each.
+-- What set and add are given: an amount for each id.
 CREATE FUNCTION _roaring64_numbers_given(ids bigint[], amounts bigint[])
 RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100
@@ -311,13 +304,10 @@ BEGIN
 		RAISE 'arrays must have the same number of elements' USING
 			ERRCODE = 'array_subscript_error',
 			DETAIL = format('There are %s ids and %s amounts.', cardinality(ids), cardinality(amounts));
-	ELSIF array_position(ids, NULL) IS NOT NULL THEN
-		RAISE 'ids must not contain nulls' USING
-			ERRCODE = 'null_value_not_allowed';
 	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_numbers_given(bigint[], bigint[]) IS
-'raises an error if ids and amounts are not as many, or an id is NULL';
+'raises an error if ids and amounts are not as many';
 
 -- All slices are made in one pass over the ids: an aggregate for each weight that
 -- may be needed, with a filter.  What is written can be taken from the rows that
@@ -492,9 +482,6 @@ BEGIN
 			least(coalesce(max(round(log(2, abs(nullif(weight, 0)::numeric))))::integer, 0) + 3, 64) AS bits
 		FROM %s WHERE key IN ($1, $2)
 		$sql$, numbers) INTO keys USING key, source;
-	IF keys.ids IS NULL THEN
-		RETURN;
-	END IF;
 	PERFORM @extschema@._roaring64_numbers_put(numbers, key, 0, keys.ids_before, keys.ids);
 	IF NOT @extschema@.roaring64_is_empty(@extschema@.roaring64_or(keys.minus_a, keys.minus_b)) THEN
 		minus := @extschema@._roaring64_numbers_add_up(numbers, key, source, keys.bits, keys.minus_a, keys.minus_b, NULL);
@@ -522,7 +509,7 @@ BEGIN
 	PERFORM @extschema@._roaring64_numbers_check(numbers);
 	EXECUTE format('SELECT count(*), coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0) FROM %s WHERE weight = 0',
 				   numbers) INTO keys, ids;
-	bytes := pg_total_relation_size(numbers);
+	bytes := @extschema@._roaring64_helpers_bytes(numbers);
 END $$;
 COMMENT ON FUNCTION roaring64_numbers_stats(regclass) IS
 'number of keys, of the ids in them that have a number, and bytes on disk';

@@ -243,6 +243,7 @@ SELECT roaring64_delay_add_many('parted', '{1,1,2}', '{1,2,3}', ats('{59999,6000
 SELECT tableoid::regclass, * FROM parted ORDER BY bucket, group_id;
 SELECT * FROM roaring64_delay_take('parted', at(60900), 2);
 SELECT roaring64_delay_cancel('parted', 2, 3, at(60000)), roaring64_delay_count('parted');
+SELECT bytes > 0 AS has_bytes FROM roaring64_delay_stats('parted');
 DROP TABLE copied, parted;
 
 -- names that mean something to format() or in a string

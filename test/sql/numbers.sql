@@ -318,3 +318,6 @@ END $$;
 SELECT setseed(0.22);
 \set rounds `awk "BEGIN { print int(60 * ${ROARING64_TEST_EFFORT:-1}) }"`
 CALL run(:rounds);
+DROP TABLE numbers, model;
+DROP PROCEDURE run;
+DROP FUNCTION written, odd_names, some_number, some_ids;
