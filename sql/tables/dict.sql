@@ -16,6 +16,20 @@
 -- "=" found by its name would compare citext as text.
 --
 
+-- The type under a domain, and under those that it is one over.
+CREATE FUNCTION _roaring64_dict_base_type(type regtype)
+RETURNS regtype
+LANGUAGE sql STABLE PARALLEL SAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE bases (oid, base) AS (
+		SELECT oid, typbasetype FROM pg_type WHERE oid = type
+		UNION ALL SELECT t.oid, typbasetype FROM bases JOIN pg_type AS t ON t.oid = base)
+	SELECT oid FROM bases WHERE base = 0
+$$;
+COMMENT ON FUNCTION _roaring64_dict_base_type(regtype) IS
+'type that a domain is made of; another type is its own';
+
 CREATE FUNCTION _roaring64_dict_make(made text, key_type regtype)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
@@ -25,11 +39,7 @@ DECLARE
 	base pg_type;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('type of keys', num_nulls(key_type));
-	WITH RECURSIVE bases AS (
-		SELECT t.* FROM pg_type AS t WHERE t.oid = key_type
-		UNION ALL
-		SELECT t.* FROM bases AS b JOIN pg_type AS t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
-	SELECT * INTO base FROM bases WHERE typtype <> 'd';
+	SELECT * INTO base FROM pg_type WHERE oid = @extschema@._roaring64_dict_base_type(key_type);
 	IF (base.typtype IN ('c', 'p') OR base.typcategory = 'A') IS NOT FALSE THEN
 		RAISE 'type % cannot be the key of a dictionary', key_type USING
 			ERRCODE = 'feature_not_supported',
@@ -62,16 +72,18 @@ END;
 COMMENT ON FUNCTION roaring64_dict_create(text, regtype) IS
 'creates a dictionary, which has a code for each key';
 
--- The type of a dictionary's keys and their equality, as they are written in a
--- statement.  Every other function calls this first.
-CREATE FUNCTION _roaring64_dict_keys(dict regclass, OUT type text, OUT equals text)
+-- The type of a dictionary's keys, of arrays of them and their equality, as they are
+-- written in a statement.  What is compared must have one collation, that of the
+-- column, but a domain may have another.  Every other function calls this first.
+CREATE FUNCTION _roaring64_dict_keys(dict regclass, OUT type text, OUT arrays text, OUT equals text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('dictionary', num_nulls(dict));
-	SELECT format_type(k.atttypid, -1), format('OPERATOR(%I.%s)', s.nspname, o.oprname)
-	INTO type, equals
+	SELECT t.name, format('%s[]%s', t.name, ' COLLATE ' || nullif(k.attcollation, 0)::regcollation),
+		format('OPERATOR(%I.%s)', s.nspname, o.oprname)
+	INTO type, arrays, equals
 	FROM pg_index AS i
 		JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = i.indkey[0] AND k.attname = 'key'
 		JOIN pg_attribute AS c ON c.attrelid = i.indrelid AND c.attname = 'code' AND c.atttypid = 'bigint'::regtype
@@ -79,7 +91,8 @@ BEGIN
 		JOIN pg_amop AS m ON m.amopfamily = p.opcfamily AND m.amopstrategy = 3
 			AND m.amoplefttype = p.opcintype AND m.amoprighttype = p.opcintype
 		JOIN pg_operator AS o ON o.oid = m.amopopr
-		JOIN pg_namespace AS s ON s.oid = o.oprnamespace
+		JOIN pg_namespace AS s ON s.oid = o.oprnamespace,
+		format_type(@extschema@._roaring64_dict_base_type(k.atttypid), -1) AS t (name)
 	WHERE i.indrelid = dict AND i.indisprimary AND i.indnkeyatts = 1;
 	IF type IS NULL THEN
 		RAISE '"%" is not a dictionary', dict USING
@@ -100,16 +113,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	key record := @extschema@._roaring64_dict_keys(dict);
-	given regtype;
-	wanted regtype;
+	given regtype := @extschema@._roaring64_dict_base_type((SELECT typelem FROM pg_type WHERE oid = pg_typeof(keys)));
+	wanted regtype := key.type;
 	codes bigint[];
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('keys', num_nulls(keys));
 	-- a cast that loses something, or depends on settings, would give two keys one code
-	SELECT CASE g.typtype WHEN 'd' THEN g.typbasetype ELSE g.oid END,
-		CASE w.typtype WHEN 'd' THEN w.typbasetype ELSE w.oid END
-	INTO given, wanted FROM pg_type AS a, pg_type AS g, pg_type AS w
-	WHERE a.oid = pg_typeof(keys) AND g.oid = a.typelem AND w.oid = key.type::regtype;
 	IF given <> wanted
 		AND NOT (given = ANY ('{int2,int4,int8}'::regtype[]) AND wanted = ANY ('{int2,int4,int8,numeric}'::regtype[]))
 		AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = given AND casttarget = wanted AND castmethod = 'b') THEN
@@ -119,8 +128,8 @@ BEGIN
 	END IF;
 	EXECUTE format($sql$
 		SELECT coalesce(array_agg((SELECT d.code FROM %2$s AS d WHERE d.key %3$s k.key) ORDER BY k.place), '{}')
-		FROM (SELECT * FROM unnest($1::%1$s[]) WITH ORDINALITY AS k (key, place) ORDER BY key) AS k
-		$sql$, key.type, dict, key.equals) INTO codes USING keys;
+		FROM (SELECT * FROM unnest($1::%1$s) WITH ORDINALITY AS k (key, place) ORDER BY key) AS k
+		$sql$, key.arrays, dict, key.equals) INTO codes USING keys;
 	RETURN codes;
 END $$;
 COMMENT ON FUNCTION roaring64_dict_lookup(regclass, anyarray) IS
@@ -146,7 +155,7 @@ BEGIN
 		EXIT WHEN cardinality(array_positions(codes, NULL)) = unknown;
 		EXECUTE format($sql$
 			WITH k AS NOT MATERIALIZED (
-				SELECT unnest($1::%1$s[]) AS key, unnest($2) AS code, generate_series(1, cardinality($2)) AS place),
+				SELECT unnest($1::%1$s) AS key, unnest($2) AS code, generate_series(1, cardinality($2)) AS place),
 			added AS (
 				INSERT INTO %2$s (key)
 				SELECT key FROM k WHERE code IS NULL AND key IS NOT NULL GROUP BY key ORDER BY key
@@ -154,7 +163,7 @@ BEGIN
 				RETURNING key, code)
 			SELECT array_agg(coalesce(k.code, a.code) ORDER BY k.place)
 			FROM k LEFT JOIN added AS a ON a.key %3$s k.key
-			$sql$, key.type, dict, key.equals) INTO codes USING keys, codes;
+			$sql$, key.arrays, dict, key.equals) INTO codes USING keys, codes;
 		EXIT WHEN cardinality(array_positions(codes, NULL)) = unknown;
 	END LOOP;
 	IF cardinality(array_positions(codes, NULL)) = unknown THEN
@@ -190,8 +199,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM @extschema@._roaring64_dict_keys(dict);
-	EXECUTE format('SELECT count(*), coalesce(max(code), 0), pg_total_relation_size($1) FROM %s', dict)
-	INTO keys, last_code, bytes USING dict;
+	EXECUTE format('SELECT count(*), coalesce(max(code), 0) FROM %s', dict) INTO keys, last_code;
+	bytes := @extschema@._roaring64_helpers_bytes(dict);
 END $$;
 COMMENT ON FUNCTION roaring64_dict_stats(regclass) IS
 'number of keys, highest code, and bytes on disk';

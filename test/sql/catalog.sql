@@ -38,7 +38,7 @@ WHERE proparallel <> CASE WHEN provolatile = 'v' THEN 'u' WHEN on_tables THEN 'r
 SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', '_roaring64_typanalyze', '_roaring64_contsel', '_roaring64_contjoinsel',
-	 '_roaring64_can_commit') AND proname !~ '^_roaring64_dedup_';
+	 '_roaring64_can_commit', '_roaring64_dict_base_type') AND proname !~ '^_roaring64_dedup_';
 -- a name without the prefix, which is another for what users do not call
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^_?roaring64_';
 SELECT oid::regprocedure FROM functions

@@ -58,6 +58,15 @@ SELECT roaring64_dict_create('padded_keys', 'padded');
 CREATE DOMAIN filled AS text NOT NULL;
 SELECT roaring64_dict_create('filled_keys', 'filled');
 SELECT roaring64_dict_encode('filled_keys', '{a,b}'::filled[]);
+-- a domain over a domain, with a collation of its own
+CREATE DOMAIN posix AS text COLLATE "POSIX";
+CREATE DOMAIN shortest AS posix CHECK (length(value) < 3);
+SELECT roaring64_dict_create('shortest_keys', 'shortest');
+SELECT roaring64_dict_encode('shortest_keys', '{b,a}'::shortest[]), roaring64_dict_encode('shortest_keys', '{a,c,NULL}'::text[]);
+SELECT roaring64_dict_lookup('shortest_keys', '{c,abc}'::posix[]), roaring64_dict_lookup('shorts', '{ab}'::shortest[]);
+SELECT roaring64_dict_encode('shortest_keys', '{abc}'::text[]);
+SELECT key, code FROM shortest_keys ORDER BY code;
+SELECT roaring64_dict_drop('shortest_keys');
 -- equality is the key's own, not that of a type to which it casts
 SET client_min_messages = warning;
 CREATE TYPE folded;
@@ -190,5 +199,5 @@ SELECT roaring64_dict_encode('shorts', '{x,y}'::text[]), roaring64_dict_encode('
 
 SELECT roaring64_dict_drop(name) FROM unnest('{bits,numbered,dates,filled_keys,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
 DROP TABLE plain, given;
-DROP DOMAIN shorter, short, padded;
+DROP DOMAIN shorter, short, padded, shortest, posix;
 DROP TYPE color, pair;
