@@ -26,12 +26,11 @@ AS $$
 DECLARE
 	c record;
 BEGIN
-	SELECT t.relkind, a.attnum, k.attnum AS key, format_type(b.oid, NULL) AS type INTO c
+	SELECT t.relkind, a.attnum, k.attnum AS key,
+		format_type(@extschema@._roaring64_dict_base_type(a.atttypid), NULL) AS type INTO c
 	FROM pg_class AS t
 		LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = column_name AND NOT a.attisdropped
 		LEFT JOIN pg_attribute AS k ON k.attrelid = t.oid AND k.attname = key_column AND NOT k.attisdropped
-		LEFT JOIN pg_type AS y ON y.oid = a.atttypid
-		LEFT JOIN pg_type AS b ON b.oid = coalesce(nullif(y.typbasetype, 0), y.oid)
 	WHERE t.oid = source;
 	is_set := c.type = format_type('@extschema@.roaring64'::regtype, NULL);
 	IF c.relkind IS NULL OR column_name IS NULL THEN
@@ -194,8 +193,8 @@ BEGIN
 				sum(times * CASE WHEN NOT $2 THEN NULL
 								 WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'lz4')
 								 ELSE raw END) AS lz4,
-				round(log(2, greatest(4096 * sum(
-					@extschema@.roaring64_max(part)::numeric - @extschema@.roaring64_min(part) + 1) / sum(raw), 1)))::int AS bits
+				least(round(log(2, greatest(4096 * sum(
+					@extschema@.roaring64_max(part)::numeric - @extschema@.roaring64_min(part) + 1) / sum(raw), 1))), 63)::int AS bits
 			FROM sizes),
 		-- about 300,000 ids in all
 		small AS MATERIALIZED (
@@ -295,7 +294,8 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	target text := (SELECT format('%s.%I', relnamespace::regnamespace, left(relname, 56) || '_sets')
+	target text := (SELECT format('%s.%I', relnamespace::regnamespace,
+								  left(relname, 56 - octet_length(relname) + length(relname)) || '_sets')
 					FROM pg_class WHERE oid = source);
 	rows text := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
 	storage text := CASE how WHEN 'EXTERNAL' THEN how
@@ -317,7 +317,12 @@ BEGIN
 				   '@extschema@.roaring64_agg(%3$I) AS ids %5$s GROUP BY %2$s chunk',
 				   target, quote_ident(key_column) || ', ', column_name, how, rows)
 		WHEN kind <> 'now' AND c.is_set THEN
-			format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE %s', source, column_name, storage)
+			-- a partition keeps the compression that it has
+			(WITH RECURSIVE tables (oid) AS (
+				SELECT source UNION SELECT inhrelid::regclass FROM tables JOIN pg_inherits ON inhparent = tables.oid)
+			 SELECT string_agg(format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE %s', oid, column_name, storage), '; '
+							   ORDER BY oid)
+			 FROM tables)
 			|| CASE kind WHEN 'packed' THEN
 				format('; UPDATE %1$s SET %2$I = (SELECT coalesce('
 					   '@extschema@.roaring64_agg(@extschema@.roaring64_snowflake_pack(id)), ''{}'') '

@@ -122,6 +122,17 @@ SELECT count(*) AS ways, count(*) FILTER (WHERE CASE WHEN statement IS NOT NULL 
 FROM roaring64_advise('rows', 'message_id') WHERE what !~ 'lz4';
 SELECT statement FROM roaring64_advise('"odd ids %"', 'id %s', 'the "key"') WHERE what ~ 'EXTERNAL';
 
+-- each partition's compression; names of 63 bytes of which some are longer than a byte; a
+-- domain over a domain; a span of all bigints
+SELECT statement FROM roaring64_advise('parts', 'ids') WHERE what = 'pglz';
+CREATE DOMAIN nearly_id AS bigint;
+CREATE DOMAIN id AS nearly_id;
+CREATE TABLE ééééééééééééééééééééééééééééééé1 (id id, key int);
+INSERT INTO ééééééééééééééééééééééééééééééé1 SELECT i, i % 3 FROM generate_series(1, 50) i;
+SELECT * FROM try('ééééééééééééééééééééééééééééééé1', 'id', 'key');
+CREATE TABLE spans AS SELECT int8range(0, 1 << 30)::roaring64 AS ids UNION ALL SELECT '{-9223372036854775808,9223372036854775807}';
+SELECT what, statement FROM roaring64_advise('spans', 'ids') WHERE what ~ 'chunks';
+
 -- a sample: of sets of which a page has megabytes, and of ids, which need an index
 CREATE TABLE many (id int, ids roaring64 NOT NULL);
 ALTER TABLE many ALTER ids SET STORAGE EXTERNAL;
