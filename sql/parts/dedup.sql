@@ -28,10 +28,11 @@
 -- anything else:
 --
 --	  claim, forget, seen,	ACCESS SHARE
---	  and what only reads
---	  import				ROW SHARE
+--	  import, and what only
+--	  reads
 --	  fold					ROW SHARE, and the row, so that one fold works at a time
---	  alter					EXCLUSIVE: waits for writers of generations
+--	  alter					EXCLUSIVE, also that of windows, for which imports wait,
+--							and it for them
 --	  drop					ACCESS EXCLUSIVE: waits for all
 --
 -- After it, rows are locked in the order of windows, claims, chunks, and in each
@@ -322,7 +323,7 @@ DECLARE
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	remember := @extschema@._roaring64_dedup_window($2, $3);
-	EXECUTE format('LOCK TABLE ONLY %s IN EXCLUSIVE MODE', $1);
+	EXECUTE format('LOCK TABLE ONLY %s, %s IN EXCLUSIVE MODE', $1, o.names[3]);
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('UPDATE %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
 				   ' THEN $3 ELSE clock_read END', $1)
@@ -520,16 +521,9 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
 'begins and forgets generations of a dedup set';
 
-CREATE FUNCTION _roaring64_dedup_share(dedup regclass)
-RETURNS void
-AS 'MODULE_PATHNAME', 'roaring64_dedup_share'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
-COMMENT ON FUNCTION _roaring64_dedup_share(regclass) IS
-'locks a dedup set against changes of its window';
-
 -- Remembers ids, as members of chunks, and returns those that are new.  The key's
--- row of windows is locked before anything else is read, and written if anything is: a
--- REPEATABLE READ transaction that has missed that gets an error.  Rows that say
+-- row of windows is locked before anything is read that counts, and written if anything
+-- is: a REPEATABLE READ transaction that has missed that gets an error.  Rows that say
 -- that an id was forgotten are turned over; the others say that it is there.
 CREATE FUNCTION _roaring64_dedup_append(dedup regclass, key text, ids anyelement, nothing anyelement)
 RETURNS anyelement
@@ -543,11 +537,10 @@ DECLARE
 	known ids%TYPE;
 	any_new boolean;
 BEGIN
-	PERFORM @extschema@._roaring64_dedup_share($1);
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
 				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
-	-- the clock may have gone on while the row was waited for
+	-- the clock may have gone on, or the window changed, while that was waited for
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names)
 	INTO ids USING ids, nothing;

@@ -387,32 +387,20 @@ find_set(Oid relid, Oid function)
 	return entry->set = set;
 }
 
-/* Locks a set's first table until the end of the transaction. */
+/* Locks a set's first table until the end of the transaction, against drop. */
 static void
-lock_set(Oid relid, LOCKMODE mode)
+lock_set(Oid relid)
 {
 	AclResult	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
-	LockRelationOid(relid, mode);
+	LockRelationOid(relid, AccessShareLock);
 	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("dedup set does not exist"),
 				 errdetail("It was dropped while this waited for it.")));
-}
-
-/*
- * roaring64_dedup_share(regclass) returns void: locks a set against changes of
- * its window.  LOCK TABLE would need more than SELECT for that.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_share);
-Datum
-roaring64_dedup_share(PG_FUNCTION_ARGS)
-{
-	lock_set(PG_GETARG_OID(0), RowShareLock);
-	PG_RETURN_VOID();
 }
 
 /*
@@ -453,7 +441,7 @@ dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
 				 errdetail("It has %zu bytes; a key has at most %d.", size,
 						   DEDUP_MAX_KEY)));
 
-	lock_set(relid, AccessShareLock);
+	lock_set(relid);
 	SPI_connect();
 	set = find_set(relid, fcinfo->flinfo->fn_oid);
 	/* another node cannot be asked for its latest snapshot */

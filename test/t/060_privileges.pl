@@ -113,7 +113,7 @@ my @needs = (
 	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_import('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT, UPDATE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
 	[ q{SELECT roaring64_dedup_import('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT, UPDATE ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
-	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent' ],
+	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_alter('recent', remember => '1 day')}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')}, 'SELECT ON folded', 'SELECT, INSERT, UPDATE, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
 	[ q{SELECT roaring64_delay_count('later'), roaring64_delay_next_due('later'), roaring64_delay_stats('later')}, 'SELECT ON later' ],
