@@ -221,7 +221,8 @@ COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 -- Claims come and go, so they are vacuumed for what was deleted rather than for a
 -- part of what there is; so are chunks, of which each fold replaces some.  A chunk
 -- of a kilobyte has room to grow on its page, and is not put out of line, where it
--- takes longer to find, while two have.  The short columns of claims come first, as
+-- takes longer to find, while two have.  One of bigints is not compressed, which saves
+-- next to nothing, and keeps a part of it from being read alone.  The short columns of claims come first, as
 -- most keys leave room for them before the alignment of the rest.
 CREATE FUNCTION _roaring64_dedup_make(made text, remember interval, keep bigint, id_type text, chunk_bits integer)
 RETURNS regclass
@@ -255,6 +256,9 @@ BEGIN
 				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
 				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks',
 				   CASE id_type WHEN 'bigint' THEN '@extschema@.roaring64' ELSE 'uuid[]' END, compression);
+	IF id_type = 'bigint' THEN
+		EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
+	END IF;
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
 				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
 				   ' WITH (fillfactor = 80)', home, base || '_windows');
