@@ -21,19 +21,18 @@
 
 -- What a row of the source means, as a view of the source and as a function of
 -- a row: its key k1, k2 ..., of which a period is the last, its id, as it is and
--- as a bigint, and whether it is in the sets c1, c2 ....  The conditions are texts
--- that mean the same with these settings.  The planner sees through the cast of source_row.
-CREATE FUNCTION _roaring64_rollup_define(source regclass, names jsonb, options jsonb, conditions text[], columns name[])
+-- as a bigint, and whether it is in the sets c1, c2 ...; nothing if it is in none.
+-- The conditions are texts that mean the same with these settings.  The planner sees
+-- through the cast of source_row.
+CREATE FUNCTION _roaring64_rollup_define(source regclass, names jsonb, options jsonb, conditions text[])
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
 SET intervalstyle = 'postgres' SET standard_conforming_strings = on
 AS $$
 DECLARE
-	key_columns name[] := ARRAY(SELECT jsonb_array_elements_text(options->'key_columns'));
-	keys text[] := ARRAY(SELECT quote_ident(k) FROM unnest(key_columns) AS k)
+	keys text[] := ARRAY(SELECT quote_ident(k) FROM jsonb_array_elements_text(options->'key_columns') AS k)
 		|| ARRAY(SELECT @extschema@._roaring64_rollup_period(options->>'period', attname, atttypid)
 				 FROM pg_attribute WHERE attrelid = source AND attname = options->>'period_column');
-	used name[] := columns || key_columns || ARRAY[options->>'id_column', options->>'period_column']::name[];
 BEGIN
 	names := names || jsonb_build_object(
 		'only', CASE WHEN (names->>'partitioned')::boolean THEN '' ELSE 'ONLY' END,
@@ -41,22 +40,29 @@ BEGIN
 		(SELECT string_agg(format('%s AS k%s', e, i), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY AS k (e, i)),
 		options->>'id_column',
 		(SELECT string_agg(format('(%s) IS TRUE AS c%s', e, i), ', ' ORDER BY i)
-		 FROM unnest(conditions) WITH ORDINALITY AS c (e, i))));
+		 FROM unnest(conditions) WITH ORDINALITY AS c (e, i))),
+		-- in this order, by which a row without an id tells as much of the conditions as any other
+		'in_a_set', format('CASE WHEN (%s) IS TRUE THEN %I IS NOT NULL ELSE false END',
+						   array_to_string(conditions, ') IS TRUE OR ('), options->>'id_column'));
 	EXECUTE @extschema@._roaring64_rollup_fill(
-		'CREATE VIEW {rows} AS {facts_of_rows} FROM {only} {source}; COMMENT ON VIEW {rows} IS {part}; '
+		'CREATE VIEW {rows} AS {facts_of_rows} FROM {only} {source} WHERE {in_a_set}; COMMENT ON VIEW {rows} IS {part}; '
 		'CREATE DOMAIN {row} AS {source}; COMMENT ON DOMAIN {row} IS {part}', names);
 	EXECUTE @extschema@._roaring64_rollup_fill(
 		'CREATE FUNCTION {facts}(source_row {row}) RETURNS TABLE ({results}) LANGUAGE sql IMMUTABLE PARALLEL SAFE '
-		'BEGIN ATOMIC {facts_of_rows} FROM (SELECT {fields}) AS {alias}; END; COMMENT ON FUNCTION {facts} IS {part}',
+		'BEGIN ATOMIC {facts_of_rows} FROM (SELECT {fields}) AS {alias} WHERE {in_a_set}; END; '
+		'COMMENT ON FUNCTION {facts} IS {part}',
 		names || jsonb_build_object(
 			'results', (SELECT string_agg(format('%I %s', attname, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
 						FROM pg_attribute WHERE attrelid = (names->>'rows')::regclass AND attnum > 0),
-			'fields', (SELECT string_agg(DISTINCT format('(source_row::%s).%I AS %2$I', source, name), ', ')
-					   FROM unnest(used) AS name WHERE name IS NOT NULL),
+			-- those columns that the view uses
+			'fields', (SELECT string_agg(DISTINCT format('(source_row::%s).%I AS %2$I', source, attname), ', ')
+					   FROM pg_rewrite AS w JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = w.oid
+						   JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+					   WHERE ev_class = (names->>'rows')::regclass AND refobjid = source AND attnum > 0),
 			'alias', (SELECT quote_ident(relname) FROM pg_class WHERE oid = source)));
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[], name[]) IS
+COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[]) IS
 'creates the view and the function of what a source''s rows mean';
 
 -- The statements of a rollup, as templates.  A publication of all tables wants to know what
@@ -204,20 +210,13 @@ DECLARE
 	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
 	names jsonb := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
 		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
-	conditions text[];
-	columns name[];
-	c record;
+	conditions text[] := ARRAY(
+		SELECT @extschema@._roaring64_rollup_condition(source, options->>'id_column', key, value, path)
+		FROM json_each_text(sets));
 BEGIN
-	FOR c IN
-		SELECT d.expression, d.columns FROM json_each_text(sets) AS s,
-			@extschema@._roaring64_rollup_condition(source, options->>'id_column', s.key, s.value, path) AS d
-	LOOP
-		conditions := conditions || c.expression;
-		columns := columns || c.columns;
-	END LOOP;
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
-	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions, columns);
+	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions);
 	names := @extschema@._roaring64_rollup_tables(source, names);
 	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, $4, $5, $6', names->>'state')
 	USING source_name, (options->>'deferred')::boolean, options->>'deletes', options, names,
@@ -330,9 +329,10 @@ BEGIN
 		RETURN true;
 	END IF;
 	EXECUTE @extschema@._roaring64_rollup_merge(names, @extschema@._roaring64_rollup_fill(
-		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'written', (
+		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'from', (
 			-- in the order of the whole table
-			SELECT format('(SELECT %s FROM ONLY %s)', string_agg(quote_ident(attname), ', ' ORDER BY attnum), c.tab)
+			SELECT format('(SELECT %s FROM ONLY %s) AS r, %s(ROW(r.*)::%s) AS f',
+						  string_agg(quote_ident(attname), ', ' ORDER BY attnum), c.tab, names->>'facts', names->>'row')
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped))));
 	EXECUTE format('INSERT INTO %s VALUES ($1, $2)', names->>'tables') USING c.trigger, c.name;
 	RETURN true;

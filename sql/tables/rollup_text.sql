@@ -62,42 +62,34 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_fill(text, jsonb) IS 'SQL of a rollup: a template with the names filled in';
 
--- An index's condition, as text that depends on no setting, and its columns.
-CREATE FUNCTION _roaring64_rollup_deparse(probe oid, id_column name, OUT expression text, OUT columns name[])
-LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
+-- An index's condition, as text that depends on no setting.
+CREATE FUNCTION _roaring64_rollup_deparse(probe oid)
+RETURNS text LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
 SET intervalstyle = 'postgres' SET extra_float_digits = 1
 AS $$
-SELECT coalesce(nullif(pg_get_expr(indpred, indrelid), ''), 'true'),
-	ARRAY(SELECT attname
-		  FROM pg_depend JOIN pg_attribute
-			  ON attrelid = refobjid AND attnum = refobjsubid
-		  WHERE classid = 'pg_class'::regclass AND objid = probe
-			  AND refclassid = 'pg_class'::regclass AND refobjid = indrelid AND refobjsubid > 0
-			  AND attname <> id_column)
-FROM pg_index WHERE indexrelid = probe
+	SELECT coalesce(nullif(pg_get_expr(indpred, indrelid), ''), 'true') FROM pg_index WHERE indexrelid = probe
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_deparse(oid, name) IS 'condition of an index, and its columns';
+COMMENT ON FUNCTION _roaring64_rollup_deparse(oid) IS 'condition of an index';
 
--- A condition in a form that means the same in every session, and the columns
--- that it uses.  It must be what CREATE INDEX accepts: immutable, and about the
--- row alone.  So an index is created on an empty copy of the table, which has
--- the same name, because the condition may use that.  It is read with the
--- caller's search_path and settings.
+-- A condition in a form that means the same in every session.  It must be what
+-- CREATE INDEX accepts: immutable, and about the row alone.  So an index is created
+-- on an empty copy of the table, which has the same name, because the condition may
+-- use that.  It is read with the caller's search_path and settings.
 --
 -- Before that, it must be one expression, and nothing of it is executed: it is
 -- parsed in two kinds of brackets.  What closes one kind does not close the
 -- other, so neither is closed by the condition.  The bodies of SQL functions are
 -- strings, and are only parsed if a parameter is of any type.
-CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name, set_name text, condition text, path text,
-											OUT expression text, OUT columns name[])
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
+CREATE FUNCTION _roaring64_rollup_condition(source regclass, id_column name, set_name text, condition text, path text)
+RETURNS text LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 SET check_function_bodies = on
 AS $$
 DECLARE
 	copy name := (SELECT relname FROM pg_class WHERE oid = source);
 	body text;
+	expression text;
 	whole boolean;
 BEGIN
 	-- the name of a boolean column is quoted if necessary
@@ -117,13 +109,13 @@ BEGIN
 	EXECUTE pg_catalog.format(E'CREATE INDEX ON pg_temp.%I (%I) WHERE (%s\n)',
 							  copy, id_column, condition);
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	SELECT d.expression, d.columns, indpred::text ~ ':varattno 0 ' INTO STRICT expression, columns, whole
-	FROM pg_index, @extschema@._roaring64_rollup_deparse(indexrelid, id_column) AS d
-	WHERE indrelid = format('pg_temp.%I', copy)::regclass;
+	SELECT @extschema@._roaring64_rollup_deparse(indexrelid), indpred::text ~ ':varattno 0 ' INTO STRICT expression, whole
+	FROM pg_index WHERE indrelid = format('pg_temp.%I', copy)::regclass;
 	IF whole THEN
 		RAISE feature_not_supported USING MESSAGE = 'it uses the row as a whole, not its columns';
 	END IF;
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
+	RETURN expression;
 EXCEPTION
 	WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction THEN
 		RAISE;

@@ -25,50 +25,38 @@
 -- matters.  Deferred, they are appended to a table without looking at the sets, so no
 -- writer waits for another, and the sets take them up later.
 --
--- Where the sets do not follow what goes.
+-- Where the sets do not follow what goes.  First what every trigger reads: the rows of its
+-- statement, or its row, as facts, of which there are none for a row that is in no set.
 CREATE FUNCTION _roaring64_rollup_adding(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
--- Deferred, a partitioned table: appends the new row.
-WHEN 'row' THEN $$
-BEGIN
-	IF pg_catalog.to_regclass({source_text}) IS NULL THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('cannot write to %I.%I, because %s has another name now', TG_TABLE_SCHEMA,
-										TG_TABLE_NAME, {source_text}),
-			HINT = pg_catalog.format('CALL roaring64_rollup_fold(%L).', {target_text});
-	END IF;
-	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id)
-	SELECT [f.k{k}, ...], [f.c{n}, ...], f.id
-	FROM {facts}(NEW::{source}::{row}) AS f
-	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]);
-	RETURN NULL;
-END
-$$
+WHEN 'new' THEN 'roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f'
+WHEN 'old' THEN 'roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f'
+WHEN 'both' THEN '(TABLE roaring64_old UNION ALL TABLE roaring64_new) AS r, {facts}(ROW(r.*)::{row}) AS f'
+WHEN 'row' THEN '{facts}(NEW::{source}::{row}) AS f'
 
--- Deferred, another table, and at commit, until all is copied: appends the new rows.
+-- Deferred, and at commit until all is copied: appends what is added.
 WHEN 'append' THEN $$
-BEGIN{refused}
+BEGIN{childless}{refused}
 	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id){added};
 	RETURN NULL;
 END
 $$
--- At commit: adds their ids.
+-- At commit: adds its ids.
 WHEN 'add' THEN $$
-BEGIN{refused}{merge};
+BEGIN{childless}{refused}{merge};
 	RETURN NULL;
 END
 $$
--- What is added: what is in a set,
+-- What is added: what is there,
 WHEN 'added' THEN $$
 	SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id
-	FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
-	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]){except}$$
+	FROM {from}{except}$$
 -- and is not as it was.
 WHEN 'except' THEN $$
 	EXCEPT ALL
 	SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id
-	FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f$$
+	FROM {old}$$
 -- Keys in their order.  An out-of-line value that does not change is not written again.
 WHEN 'merge' THEN $$
 	INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
@@ -82,11 +70,10 @@ WHEN 'merge' THEN $$
 END;
 COMMENT ON FUNCTION _roaring64_rollup_adding(text) IS 'templates of the triggers of a rollup that only adds';
 
--- Where they follow what goes, at commit.
+-- Where they follow what goes, at commit: a key at a time, in their order.
 CREATE FUNCTION _roaring64_rollup_following(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
--- Once all is copied: a key at a time, in their order.
 WHEN 'change' THEN $$
 #variable_conflict use_column
 DECLARE
@@ -99,73 +86,8 @@ BEGIN
 			HINT = 'The transaction might succeed if retried.';
 	END IF;
 	FOR change IN{changes}
-	LOOP{follow}
-	END LOOP;
-	RETURN NULL;
-END
-$$
-WHEN 'changes' THEN $$
-		SELECT [f.k{k}{collate} AS k{k}, ...],
-			[coalesce({ext}.roaring64_agg(f.id) FILTER (WHERE f.c{n}), '{}') AS {some}{n}, ...],
-			['{}'::{ext}.roaring64 AS {none}{n}, ...]
-		FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
-		WHERE f.id IS NOT NULL
-		GROUP BY [f.k{k}{collate}, ...]
-		ORDER BY [k{k}, ...]$$
--- A statement can change a row again, as actions of foreign keys do, so what counts is by
--- how many rows more or less an id has.
-WHEN 'changes_update' THEN $$
-		SELECT [k{k}, ...],
-			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
-			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
-		FROM (
-			SELECT [k{k}, ...], id, [sum(sign) FILTER (WHERE c{n}) AS s{n}, ...]
-			FROM (
-				SELECT [f.k{k}{collate} AS k{k}, ...], [f.c{n}, ...], f.id, 1 AS sign
-				FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f
-				UNION ALL
-				SELECT [f.k{k}{collate}, ...], [f.c{n}, ...], f.id, -1
-				FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f) AS f
-			WHERE id IS NOT NULL
-			GROUP BY [k{k}, ...], id) AS ids
-		GROUP BY [k{k}, ...]
-		ORDER BY [k{k}, ...]$$
-END;
-COMMENT ON FUNCTION _roaring64_rollup_following(text) IS 'templates of the triggers of a rollup that follows';
-
--- The same, until all is copied; and what both do to a key.
-CREATE FUNCTION _roaring64_rollup_changing(name text)
-RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
-RETURN CASE name
--- Until all is copied: appends the ids of what is written.
-WHEN 'touch' THEN $$
-BEGIN
-	INSERT INTO {pending} ([k{k}, ...], id)
-	SELECT [f.k{k}, ...], f.id
-	FROM {written} AS r, {facts}(ROW(r.*)::{row}) AS f
-	WHERE f.id IS NOT NULL AND ([f.c{n} OR ...]);
-	RETURN NULL;
-END
-$$
--- and at the end of that, takes them up
-WHEN 'take_up' THEN $$
-#variable_conflict use_column
-DECLARE
-	change record;
-	present record;
-BEGIN
-	FOR change IN
-		WITH touched AS (DELETE FROM {pending} RETURNING [k{k}, ...], id)
-		SELECT [k{k}, ...], ['{}'::{ext}.roaring64 AS a{n}, ...], [{ext}.roaring64_agg(id) AS r{n}, ...]
-		FROM touched
-		GROUP BY [k{k}, ...]
-		ORDER BY [k{k}, ...]
-	LOOP{follow}
-	END LOOP;
-END
-$$
--- What becomes of a key: what is expected, and then what is there.
-WHEN 'follow' THEN $$
+	LOOP
+		-- what is expected, and then what is there
 		CONTINUE WHEN [{ext}.roaring64_is_empty(change.a{n}) AND {ext}.roaring64_is_empty(change.r{n}) AND ...];
 		INSERT INTO {target} AS t ([{column}, ...], [{set}, ...])
 		VALUES ([change.k{k}, ...], [change.a{n}, ...])
@@ -181,31 +103,43 @@ WHEN 'follow' THEN $$
 				[{set} = {ext}.roaring64_or({ext}.roaring64_andnot(t.{set}, {ext}.roaring64_or(change.a{n}, change.r{n})),
 					present.a{n}), ...]
 			WHERE [{target_equal} AND ...];
-		END IF;$$
+		END IF;
+	END LOOP;{return}
+END
+$$
+WHEN 'changes' THEN $$
+		SELECT [k{k}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} > 0), '{}') AS a{n}, ...],
+			[coalesce({ext}.roaring64_agg(id) FILTER (WHERE s{n} < 0), '{}') AS r{n}, ...]
+		FROM ({counted}) AS ids
+		GROUP BY [k{k}, ...]
+		ORDER BY [k{k}, ...]$$
+-- Of what was appended until all was copied, nothing is expected: it is looked up.
+WHEN 'pending' THEN $$
+		WITH touched AS (DELETE FROM {pending} RETURNING [k{k}, ...], id)
+		SELECT [k{k}, ...], ['{}'::{ext}.roaring64 AS a{n}, ...], [{ext}.roaring64_agg(id) AS r{n}, ...]
+		FROM touched
+		GROUP BY [k{k}, ...]
+		ORDER BY [k{k}, ...]$$
 END;
-COMMENT ON FUNCTION _roaring64_rollup_changing(text) IS 'templates of what changes a key of a rollup that follows';
+COMMENT ON FUNCTION _roaring64_rollup_following(text) IS 'templates of the triggers of a rollup that follows';
 
--- All of them, and what does not follow what goes, which refuses it or only looks for it.
+-- All of them, and what is refused.
 CREATE FUNCTION _roaring64_rollup_template(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
+WHEN 'refuse' THEN $$
+BEGIN{refused}
+	RETURN NULL;
+END
+$$
 WHEN 'refuse_truncate' THEN $$
 	{refusal}$$
-WHEN 'refuse_delete' THEN $$
+-- An id of which there are fewer rows than before is about to leave a set.
+WHEN 'refuse_rows' THEN $$
 	IF EXISTS (
-		SELECT FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f
-		WHERE f.id IS NOT NULL AND ([f.c{n} OR ...])) THEN
-		{refusal}
-	END IF;$$
-WHEN 'refuse_update' THEN $${childless}
-	IF EXISTS (
-		SELECT [f.k{k}{collate}, ...], f.id, s.n
-		FROM roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f, LATERAL (VALUES [({n}, f.c{n}), ...]) AS s (n, c)
-		WHERE f.id IS NOT NULL AND s.c
-		EXCEPT ALL
-		SELECT [f.k{k}{collate}, ...], f.id, s.n
-		FROM roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f, LATERAL (VALUES [({n}, f.c{n}), ...]) AS s (n, c)
-		WHERE f.id IS NOT NULL AND s.c) THEN
+		SELECT FROM ({counted}) AS ids
+		WHERE [s{n} OPERATOR(pg_catalog.<) 0 OR ...]) THEN
 		{refusal}
 	END IF;$$
 WHEN 'refusal' THEN $$RAISE object_not_in_prerequisite_state USING
@@ -213,6 +147,21 @@ WHEN 'refusal' THEN $$RAISE object_not_in_prerequisite_state USING
 										TG_TABLE_SCHEMA, TG_TABLE_NAME, {target_text}),
 			HINT = pg_catalog.format('{instead} the rollup with roaring64_rollup_detach(%L) or roaring64_rollup_drop(%L).',
 									 {target_text}, {target_text});$$
+-- By how many rows more or less than before an id is in a set.  An UPDATE can change a row again,
+-- as actions of foreign keys do.
+WHEN 'counted_insert' THEN $$
+			SELECT [f.k{k}{collate} AS k{k}, ...], f.id, [CASE WHEN f.c{n} THEN 1 END AS s{n}, ...]
+			FROM {new}$$
+WHEN 'counted_delete' THEN $$
+			SELECT [f.k{k}{collate} AS k{k}, ...], f.id, [CASE WHEN f.c{n} THEN -1 END AS s{n}, ...]
+			FROM {old}$$
+WHEN 'counted_update' THEN $$
+			SELECT [f.k{k}{collate} AS k{k}, ...], f.id, [pg_catalog.sum(f.sign) FILTER (WHERE f.c{n}) AS s{n}, ...]
+			FROM (
+				SELECT f.*, 1 AS sign FROM {new}
+				UNION ALL
+				SELECT f.*, -1 FROM {old}) AS f
+			GROUP BY [f.k{k}{collate}, ...], f.id$$
 -- An UPDATE of a table changes rows of its children too.
 WHEN 'childless' THEN $$
 	IF EXISTS (SELECT FROM pg_catalog.pg_inherits WHERE inhparent OPERATOR(pg_catalog.=) TG_RELID) THEN
@@ -221,13 +170,15 @@ WHEN 'childless' THEN $$
 										TG_TABLE_SCHEMA, TG_TABLE_NAME, {target_text}),
 			HINT = 'ALTER TABLE ... NO INHERIT the children.';
 	END IF;$$
-WHEN 'refuse' THEN $$
-BEGIN{refused}
-	RETURN NULL;
-END
-$$
-ELSE coalesce(@extschema@._roaring64_rollup_adding(name), @extschema@._roaring64_rollup_following(name),
-			  @extschema@._roaring64_rollup_changing(name))
+-- A row of a partition is cast to the type of the whole table, by its name.
+WHEN 'renamed' THEN $$
+	IF pg_catalog.to_regclass({source_text}) IS NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = pg_catalog.format('cannot write to %I.%I, because %s has another name now', TG_TABLE_SCHEMA,
+										TG_TABLE_NAME, {source_text}),
+			HINT = pg_catalog.format('CALL roaring64_rollup_fold(%L).', {target_text});
+	END IF;$$
+ELSE coalesce(@extschema@._roaring64_rollup_adding(name), @extschema@._roaring64_rollup_following(name))
 END;
 COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of the triggers of a rollup';
 
@@ -238,33 +189,35 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	deletes text := names->>'deletes';
+	partitioned boolean := names->>'partitioned';
 	kind text := CASE
-		WHEN event = 'pending' THEN 'take_up'
-		WHEN (names->>'partitioned')::boolean THEN 'row'
 		WHEN event = 'truncate' OR event = 'delete' AND deletes = 'refuse' THEN 'refuse'
-		WHEN deletes = 'follow' THEN CASE WHEN copying THEN 'touch' ELSE 'change' END
-		WHEN (names->>'deferred')::boolean OR copying THEN 'append'
+		WHEN event = 'pending' OR deletes = 'follow' AND NOT copying THEN 'change'
+		WHEN copying OR (names->>'deferred')::boolean THEN 'append'
 		ELSE 'add' END;
-	parts jsonb := names || jsonb_build_object('refused', '', 'except', '',
+	parts jsonb := names || jsonb_build_object('childless', '', 'refused', '', 'except', '',
 		'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
 		'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
-		'some', CASE event WHEN 'delete' THEN 'r' ELSE 'a' END, 'none', CASE event WHEN 'delete' THEN 'a' ELSE 'r' END,
-		'written', CASE WHEN event = 'insert' OR deletes <> 'follow' THEN 'roaring64_new'
-			WHEN event = 'delete' THEN 'roaring64_old' ELSE '(TABLE roaring64_old UNION ALL TABLE roaring64_new)' END);
+		'return', CASE event WHEN 'pending' THEN '' ELSE E'\n\tRETURN NULL;' END);
 	part record;
 BEGIN
 	-- from the innermost to the outermost
 	FOR part IN
 		SELECT * FROM (VALUES
-			('refusal', 'refusal', event <> 'insert'),
+			('new', 'new', true),
+			('old', 'old', true),
+			('from', CASE WHEN partitioned THEN 'row' WHEN event = 'insert' OR deletes <> 'follow' THEN 'new'
+					 WHEN event = 'delete' THEN 'old' ELSE 'both' END, true),
+			('counted', 'counted_' || event, true),
+			('refusal', 'refusal', true),
 			('childless', 'childless', event = 'update' AND deletes <> 'follow'),
-			('refused', 'childless', event = 'update' AND deletes = 'keep'),
-			('refused', 'refuse_' || event, event = 'truncate' OR event <> 'insert' AND deletes = 'refuse'),
-			('except', 'except', event = 'update'),
+			('refused', 'renamed', partitioned),
+			('refused', 'refuse_truncate', event = 'truncate'),
+			('refused', 'refuse_rows', event IN ('update', 'delete') AND deletes = 'refuse'),
+			('except', 'except', event = 'update' AND deletes <> 'follow'),
 			('added', 'added', kind IN ('append', 'add')),
 			('merge', 'merge', kind = 'add'),
-			('changes', CASE event WHEN 'update' THEN 'changes_update' ELSE 'changes' END, kind = 'change'),
-			('follow', 'follow', kind IN ('change', 'take_up')),
+			('changes', CASE event WHEN 'pending' THEN 'pending' ELSE 'changes' END, kind = 'change'),
 			('body', kind, true)) AS p (name, template, is_used)
 		WHERE is_used
 	LOOP
