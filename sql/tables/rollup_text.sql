@@ -92,12 +92,6 @@ DECLARE
 	expression text;
 	whole boolean;
 BEGIN
-	-- the name of a boolean column is quoted if necessary
-	IF EXISTS (SELECT FROM pg_attribute
-			   WHERE attrelid = source AND attname = condition::name
-				   AND attnum > 0 AND atttypid = 'boolean'::regtype) THEN
-		condition := quote_ident(condition);
-	END IF;
 	FOREACH body IN ARRAY ARRAY[E'SELECT (%s\n)', E'SELECT ARRAY[%s\n]'] LOOP
 		EXECUTE format('CREATE FUNCTION pg_temp._roaring64_probe(anyelement) RETURNS void LANGUAGE sql AS %L',
 					   format(body, condition));

@@ -119,7 +119,7 @@ SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WH
 -- 7. Keys of uuid and text, mixed case, quotes, braces, columns called ids, n, key
 CREATE TABLE "Mixed {Case}" (ids uuid, n text COLLATE "C", "key" int NOT NULL, "is""{Read}" boolean, PRIMARY KEY (ids, n, "key"));
 INSERT INTO "Mixed {Case}" SELECT md5((i % 5)::text)::uuid, chr(65 + i % 3), i, i % 2 = 0 FROM generate_series(1, 200) i;
-CALL roaring64_rollup_create('"Mixed {Case}"', 'Mixed Target', '{ids,n}', 'key', '{"a1": true, "r1": "is\"{Read}"}');
+CALL roaring64_rollup_create('"Mixed {Case}"', 'Mixed Target', '{ids,n}', 'key', '{"a1": true, "r1": "\"is\"\"{Read}\""}');
 UPDATE "Mixed {Case}" SET "is""{Read}" = NULL WHERE "key" < 50;
 DELETE FROM "Mixed {Case}" WHERE "key" % 10 = 0;
 SELECT * FROM wrong('SELECT ids, n, array_agg("key"::bigint ORDER BY "key"), array_agg("key"::bigint ORDER BY "key") FILTER (WHERE "is""{Read}") FROM "Mixed {Case}" GROUP BY 1, 2',
