@@ -348,37 +348,32 @@ SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET enable_seqsca
 AS $$
 DECLARE
 	names jsonb := m->'names';
+	take text := CASE m->>'deletes'
+		WHEN 'follow' THEN 'DO ' || quote_literal(@extschema@._roaring64_rollup_body('pending', names, true))
+		ELSE format('SELECT @extschema@._roaring64_rollup_fold(%L, %L, 0, 1::bigint << 50)', place, names->>'name') END;
 	start timestamptz;
 	took interval;
 	took_before interval;
-	is_last boolean := false;
 BEGIN
 	EXECUTE 'ANALYZE ' || (names->>'target');
 	-- before the snapshots, as above
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', source);
-	FOR round IN 1 .. 11 LOOP
-		EXIT WHEN (m->>'deferred')::boolean;
-		start := clock_timestamp();
-		IF m->>'deletes' = 'follow' THEN
-			EXECUTE 'DO ' || quote_literal(@extschema@._roaring64_rollup_body('pending', names, true));
-		ELSE
-			PERFORM @extschema@._roaring64_rollup_fold(place, names->>'name', 0, 1::bigint << 50);
-		END IF;
-		EXIT WHEN is_last;
-		took := clock_timestamp() - start;
-		IF took > interval '1 second' AND took > took_before THEN
-			RAISE object_not_in_prerequisite_state USING
-				MESSAGE = format('more is written to %s than the rollup %I can take up', source, names->>'name'),
-				HINT = 'Call it again when less is written, or make one that is deferred.';
-		END IF;
-		took_before := took;
-		is_last := round = 10 OR took < interval '0.1 seconds';
-		IF is_last THEN
-			EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
-		END IF;
-	END LOOP;
-	-- what was pending is empty, and stays: a reader of it would have writers wait for DROP TABLE
-	IF is_last THEN
+	IF NOT (m->>'deferred')::boolean THEN
+		FOR round IN 1 .. 10 LOOP
+			start := clock_timestamp();
+			EXECUTE take;
+			took := clock_timestamp() - start;
+			EXIT WHEN took < interval '0.1 seconds';
+			IF took > interval '1 second' AND took > took_before THEN
+				RAISE object_not_in_prerequisite_state USING
+					MESSAGE = format('more is written to %s than the rollup %I can take up', source, names->>'name'),
+					HINT = 'Call it again when less is written, or make one that is deferred.';
+			END IF;
+			took_before := took;
+		END LOOP;
+		EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
+		EXECUTE take;
+		-- what was pending is empty, and stays: a reader of it would have writers wait for DROP TABLE
 		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');
 	END IF;
 	EXECUTE format('UPDATE %s SET state = ''following''', names->>'state');
