@@ -72,7 +72,7 @@ AS $$
 		 NULL),
 		-- the table that says how far it is, NAME_rollup; NAME is the second of the others
 		('rollup',
-		 ARRAY['source text', 'state text', 'deferred boolean', 'given jsonb', 'statements jsonb'],
+		 ARRAY['state text', 'given jsonb', 'names jsonb'],
 		 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
 						  AND relname = n || '_pending'
 						  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]

@@ -52,13 +52,14 @@ BEGIN
 			HINT = format('Mend that, or call roaring64_rollup_drop(%L).',
 						  @extschema@._roaring64_rollup_object(place, target, ''));
 	END IF;
-	RETURN m || jsonb_build_object('members', members::oid[]);
+	RETURN m || jsonb_build_object('source', members[1]::oid);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text, boolean) IS 'row of a rollup''s state';
 
 -- One step, in a transaction of its own.  Returns whether it was the last one.  What
--- belongs to the rollup is where the place is: the source may have moved since.
+-- belongs to the rollup is where the place is: the source may have moved since.  Without a
+-- source, it does not begin one.
 CREATE FUNCTION _roaring64_rollup_step(source regclass, place regclass, target name, given jsonb, sets json, path text)
 RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
@@ -68,15 +69,17 @@ DECLARE
 	m jsonb;
 	is_last boolean := true;
 BEGIN
-	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
+	IF source IS NOT NULL AND NOT @extschema@._roaring64_rollup_exists(place, target) THEN
 		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
+		PERFORM set_config('role', role, true);
 		RETURN false;
 	END IF;
 	m := @extschema@._roaring64_rollup_state(place, target);
-	IF source <> (m->'members'->>0)::oid THEN
+	IF source <> (m->>'source')::oid THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('the rollup %I is of another table, %s', target, (m->'members'->>0)::regclass);
+			MESSAGE = format('the rollup %I is of another table, %s', target, (m->>'source')::oid::regclass);
 	END IF;
+	source := (m->>'source')::oid;
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	-- one step at a time, whoever takes it
@@ -161,44 +164,25 @@ END;
 COMMENT ON FUNCTION roaring64_rollup_check(regclass, name, name[], name, json, name, text, boolean, text) IS
 'what would prevent a rollup, and what to do about it';
 
--- Merges all that is pending.
-CREATE PROCEDURE _roaring64_rollup_take(rollup regclass, target name)
+CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	done pg_catalog.int8 := 0;
-	bytes pg_catalog.int8 := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
+	target CONSTANT pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) rollup);
+	bytes CONSTANT pg_catalog.int8 := (@extschema@.roaring64_rollup_stats(rollup)).pending_bytes;
 	step CONSTANT pg_catalog.int8 := 134217728;
+	done pg_catalog.int8 := 0;
 BEGIN
+	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
+	-- first, as a partition that cannot be copied must not keep it
 	WHILE done OPERATOR(pg_catalog.<) bytes LOOP
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM @extschema@._roaring64_rollup_fold(rollup, target, done, step);
 		done := done OPERATOR(pg_catalog.+) step;
 	END LOOP;
-END
-$$;
-COMMENT ON PROCEDURE _roaring64_rollup_take(regclass, name) IS 'merges all that is pending of a rollup';
-
-CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
-LANGUAGE plpgsql
-AS $$
-DECLARE
-	m pg_catalog.jsonb := @extschema@._roaring64_rollup_state(rollup);
-	source pg_catalog.regclass := pg_catalog.jsonb_extract_path_text(m, 'members', '0')::pg_catalog.oid;
-	target pg_catalog.name := (SELECT relname FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) rollup);
-	copying pg_catalog.bool := pg_catalog.jsonb_extract_path_text(m, 'state') OPERATOR(pg_catalog.=) 'copying';
-BEGIN
-	PERFORM @extschema@._roaring64_can_commit('roaring64_rollup_fold');
-	-- first, as a partition that cannot be copied must not keep it
-	IF NOT copying THEN
-		CALL @extschema@._roaring64_rollup_take(rollup, target);
-	END IF;
 	-- partitions may have come
-	CALL @extschema@._roaring64_rollup_run(source, rollup, target, '{}', NULL, NULL);
-	IF copying THEN
-		CALL @extschema@._roaring64_rollup_take(rollup, target);
-	END IF;
+	CALL @extschema@._roaring64_rollup_run(NULL, rollup, target, '{}', NULL, NULL);
 END
 $$;
 COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
@@ -209,9 +193,9 @@ CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT
 LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT (m->'members'->>0)::oid::regclass, m->>'state', (m->'deferred')::boolean, m->>'deletes',
-		CASE WHEN (m->'deferred')::boolean THEN pg_relation_size(to_regclass(m->'names'->>'pending')) END
-	FROM @extschema@._roaring64_rollup_state(rollup) AS m
+	SELECT (m->>'source')::oid::regclass, m->>'state', (n->'deferred')::boolean, n->>'deletes',
+		CASE WHEN (n->'deferred')::boolean THEN pg_relation_size(to_regclass(n->>'pending')) END
+	FROM @extschema@._roaring64_rollup_state(rollup) AS m, jsonb_extract_path(m, 'names') AS n
 $$;
 COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state of a rollup, and what is pending';
 
@@ -223,7 +207,8 @@ SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
 BEGIN
-	RETURN QUERY EXECUTE @extschema@._roaring64_rollup_state(rollup, NULL, true)->'statements'->>'verify';
+	RETURN QUERY EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('verify'),
+		@extschema@._roaring64_rollup_state(rollup, NULL, true)->'names');
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS

@@ -79,8 +79,7 @@ ALTER TABLE {pending} REPLICA IDENTITY FULL, [ALTER COLUMN k{k} {null} NOT NULL,
 COMMENT ON TABLE {pending} IS {part};
 CREATE TABLE {tables} (trigger oid, name text, PRIMARY KEY (trigger, name));
 COMMENT ON TABLE {tables} IS {part};
-CREATE TABLE {state} (source text PRIMARY KEY, state text NOT NULL, deferred boolean NOT NULL, deletes text NOT NULL,
-	given jsonb NOT NULL, names jsonb NOT NULL, statements jsonb NOT NULL);
+CREATE TABLE {state} (state text PRIMARY KEY, given jsonb NOT NULL, names jsonb NOT NULL);
 COMMENT ON TABLE {state} IS {part}$$
 
 -- The index is in no order that GROUP BY can use, which would fetch each row by it.
@@ -218,15 +217,7 @@ BEGIN
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions);
 	names := @extschema@._roaring64_rollup_tables(source, names);
-	EXECUTE format('INSERT INTO %s SELECT $1, ''copying'', $2, $3, $4, $5, $6', names->>'state')
-	USING source_name, (options->>'deferred')::boolean, options->>'deletes', options, names,
-		-- What is read is what is deleted: one statement has one snapshot.  Two folds take keys in order,
-		-- so there is no deadlock; the second one of the same blocks adds what is there already.
-		jsonb_build_object(
-			'fold', format('WITH taken AS (DELETE FROM %s WHERE ctid >= $1 AND ctid < $2)', names->>'pending')
-				|| @extschema@._roaring64_rollup_merge(
-					names, format('SELECT * FROM %s WHERE ctid >= $1 AND ctid < $2', names->>'pending')),
-			'verify', @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('verify'), names));
+	EXECUTE format('INSERT INTO %s VALUES (''copying'', $1, $2)', names->>'state') USING options, names;
 	-- at first they are new, so that they are their owner's
 	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
 	PERFORM @extschema@._roaring64_rollup_try(names);
@@ -243,7 +234,6 @@ RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	role text := current_setting('role');
 	refused text := (
 		SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n')
 		FROM (SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
@@ -260,7 +250,6 @@ BEGIN
 	END IF;
 	names := @extschema@._roaring64_rollup_make(source, target, options, sets, path);
 	PERFORM @extschema@._roaring64_rollup_attach(names->>'source', names);
-	PERFORM set_config('role', role, true);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text) IS
@@ -278,7 +267,7 @@ DECLARE
 BEGIN
 	IF (names->>'partitioned')::boolean AND names->>'source' <> source_name THEN
 		names := names || jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
-		EXECUTE format('UPDATE %s SET source = $1, names = $2', names->>'state') USING source_name, names;
+		EXECUTE format('UPDATE %s SET names = $1', names->>'state') USING names;
 		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');
 	END IF;
 	RETURN names;
@@ -348,7 +337,7 @@ SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET enable_seqsca
 AS $$
 DECLARE
 	names jsonb := m->'names';
-	take text := CASE m->>'deletes'
+	take text := CASE names->>'deletes'
 		WHEN 'follow' THEN 'DO ' || quote_literal(@extschema@._roaring64_rollup_body('pending', names, true))
 		ELSE format('SELECT @extschema@._roaring64_rollup_fold(%L, %L, 0, 1::bigint << 50)', place, names->>'name') END;
 	start timestamptz;
@@ -358,7 +347,7 @@ BEGIN
 	EXECUTE 'ANALYZE ' || (names->>'target');
 	-- before the snapshots, as above
 	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', source);
-	IF NOT (m->>'deferred')::boolean THEN
+	IF NOT (names->>'deferred')::boolean THEN
 		FOR round IN 1 .. 10 LOOP
 			start := clock_timestamp();
 			EXECUTE take;
@@ -382,15 +371,20 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_complete(regclass, regclass, jsonb) IS 'last step of a rollup';
 
--- Merges some blocks of what is pending; a place is given in bytes.
+-- Merges some blocks of what is pending; a place is given in bytes.  What is read is what is
+-- deleted: one statement has one snapshot.  Two folds take keys in order, so there is no
+-- deadlock; the second one of the same blocks adds what is there already.
 CREATE FUNCTION _roaring64_rollup_fold(place regclass, target text, done bigint, bytes bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '64MB'
 AS $$
 DECLARE
+	names jsonb := @extschema@._roaring64_rollup_state(place, target)->'names';
 	block_size bigint := current_setting('block_size');
 BEGIN
-	EXECUTE @extschema@._roaring64_rollup_state(place, target)->'statements'->>'fold'
+	EXECUTE format('WITH taken AS (DELETE FROM %s WHERE ctid >= $1 AND ctid < $2)', names->>'pending')
+		|| @extschema@._roaring64_rollup_merge(
+			names, format('SELECT * FROM %s WHERE ctid >= $1 AND ctid < $2', names->>'pending'))
 	USING format('(%s,0)', done / block_size)::tid, format('(%s,0)', least((done + bytes) / block_size, 4294967295))::tid;
 END
 $$;

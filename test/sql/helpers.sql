@@ -69,7 +69,7 @@ CREATE POLICY p ON theirs_claims USING (trap(1));
 ALTER TABLE viewed_claims RENAME TO old;
 CREATE VIEW viewed_claims AS SELECT 'k'::text AS key, 1::bigint AS id, now() AS claimed_at WHERE trap(2);
 CREATE INDEX ON due (bucket) WHERE trap(3);
-CREATE TABLE x_rollup (source text, state text, deferred boolean, statements jsonb, given jsonb);
+CREATE TABLE x_rollup (state text, given jsonb, names jsonb);
 CREATE TABLE x ();
 CREATE VIEW x_pending AS SELECT 1 WHERE trap(4);
 COMMENT ON VIEW x_pending IS 'part of the rollup x';
