@@ -13,7 +13,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	state text;
-	members regclass[];
+	source regclass;
 	other name;
 	m jsonb;
 	problem text;
@@ -26,9 +26,9 @@ BEGIN
 			MESSAGE = format('there is no rollup %I', target),
 			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
-	members := @extschema@._roaring64_rollup_members(place, target);
+	source := @extschema@._roaring64_rollup_source(place, target);
 	SELECT relname INTO other FROM pg_class
-	WHERE oid IN (state::regclass, to_regclass(@extschema@._roaring64_rollup_object(place, target, '')), members[1])
+	WHERE oid IN (state::regclass, to_regclass(@extschema@._roaring64_rollup_object(place, target, '')), source)
 		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = state::regclass));
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
@@ -36,11 +36,11 @@ BEGIN
 	EXECUTE format('SELECT to_jsonb(m) FROM %s AS m', state) INTO m;
 	SELECT v.problem INTO problem FROM (VALUES
 		(m IS NULL, format('the rollup %I has lost its row in %s', target, state)),
-		(members = '{}', format('the rollup %I has lost its triggers', target)),
-		(EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhparent WHERE oid = members[1] AND relkind = 'r'),
-		 format('%s has children, whose rows the rollup %I does not follow', members[1], target)),
-		((SELECT relpersistence FROM pg_class WHERE oid = members[1]) = 'u',
-		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', members[1], target)),
+		(source IS NULL, format('the rollup %I has lost its triggers', target)),
+		(EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhparent WHERE oid = source AND relkind = 'r'),
+		 format('%s has children, whose rows the rollup %I does not follow', source, target)),
+		((SELECT relpersistence FROM pg_class WHERE oid = source) = 'u',
+		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', source, target)),
 		(to_regclass(m->'names'->>'target') IS NULL,
 		 format('the rollup %I is not there: it was renamed or moved', target)),
 		(complete AND m->>'state' <> 'following',
@@ -52,7 +52,7 @@ BEGIN
 			HINT = format('Mend that, or call roaring64_rollup_drop(%L).',
 						  @extschema@._roaring64_rollup_object(place, target, ''));
 	END IF;
-	RETURN m || jsonb_build_object('source', members[1]::oid);
+	RETURN m || jsonb_build_object('source', source::oid);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_state(regclass, text, boolean) IS 'row of a rollup''s state';
@@ -214,96 +214,77 @@ $$;
 COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS
 'sets of a rollup that differ from the rows of its source';
 
--- What belongs to a rollup, by the comments that it has, in an order in which it can be dropped.
-CREATE FUNCTION _roaring64_rollup_parts(place regclass, target text)
-RETURNS TABLE (class regclass, oid oid, owner oid, what text) LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
-SET search_path = pg_catalog, pg_temp
-AS $$
-	WITH parts AS (
-		SELECT o.*, i.type || ' ' || i.identity AS what
-		FROM pg_class AS p JOIN (
-				SELECT 'pg_proc'::regclass AS class, oid, pronamespace AS schema, proowner AS owner FROM pg_proc UNION ALL
-				SELECT 'pg_class', oid, relnamespace, relowner FROM pg_class UNION ALL
-				SELECT 'pg_type', oid, typnamespace, typowner FROM pg_type) AS o ON o.schema = p.relnamespace
-			JOIN pg_description AS d ON d.objoid = o.oid AND d.classoid = o.class AND d.objsubid = 0,
-			LATERAL pg_identify_object(o.class, o.oid, 0) AS i
-		WHERE p.oid = place AND d.description = format('part of the rollup %I', target))
-	SELECT class, oid, owner, what FROM parts
-	-- others can comment on theirs
-	WHERE owner = coalesce((SELECT relowner FROM pg_class
-							WHERE oid = to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup'))), owner)
-	ORDER BY array_position('{function,view,type,table}', split_part(what, ' ', 1)), oid DESC
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_parts(regclass, text) IS 'what belongs to a rollup';
-
--- Ends a rollup: drops the triggers and what is beside the target, and the target if so asked.
-CREATE FUNCTION _roaring64_rollup_end(place regclass, target text, target_table regclass, is_dropped boolean)
+-- Ends a rollup: drops the triggers and what is beside the target.  That is what has the
+-- comment of its parts, and the owner of the one that says where it is: others can comment
+-- on theirs.
+CREATE FUNCTION _roaring64_rollup_end(place regclass, target text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	members regclass[] := @extschema@._roaring64_rollup_members(place, target);
-	member regclass;
-	other name;
-	m jsonb;
+	drops text;
 BEGIN
-	SELECT relname INTO other FROM pg_class
-	WHERE (oid = ANY (members || target_table)
-		   OR oid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p))
-		AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1;
-	IF FOUND THEN
-		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
-	END IF;
-	FOREACH member IN ARRAY members LOOP
-		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', member);
-	END LOOP;
-	IF NOT EXISTS (SELECT FROM @extschema@._roaring64_rollup_parts(place, target)) THEN
+	-- with its partitions, before any of them is looked at
+	EXECUTE coalesce('LOCK TABLE ' || @extschema@._roaring64_rollup_source(place, target)
+					 || ' IN ACCESS EXCLUSIVE MODE', '');
+	WITH parts AS (
+		SELECT o.class, o.oid
+		FROM pg_class AS p JOIN (
+				SELECT 'pg_proc'::regclass AS class, oid, pronamespace AS schema, proowner AS owner FROM pg_proc UNION ALL
+				SELECT 'pg_class', oid, relnamespace, relowner FROM pg_class UNION ALL
+				SELECT 'pg_type', oid, typnamespace, typowner FROM pg_type) AS o ON o.schema = relnamespace AND o.owner = relowner
+			JOIN pg_description AS d ON d.objoid = o.oid AND d.classoid = o.class AND d.objsubid = 0
+		WHERE p.oid = place AND d.description = format('part of the rollup %I', target))
+	SELECT string_agg(format('DROP %s %s;', i.type, i.identity), ' '
+					  ORDER BY array_position('{trigger,function,view,type,table}', i.type), o.oid DESC) INTO drops
+	FROM (TABLE parts UNION ALL
+		SELECT 'pg_trigger', t.oid FROM parts AS p JOIN pg_trigger AS t ON t.tgfoid = p.oid AND t.tgparentid = 0
+		WHERE p.class = 'pg_proc'::regclass) AS o (class, oid),
+		LATERAL pg_identify_object(o.class, o.oid, 0) AS i;
+	IF drops IS NULL THEN
 		RAISE undefined_object USING
 			MESSAGE = format('there is no rollup %I', target),
-			DETAIL = 'It was detached or dropped meanwhile.';
+			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
-	IF NOT is_dropped THEN
-		m := @extschema@._roaring64_rollup_state(place, target);
-		SELECT tab INTO member FROM @extschema@._roaring64_rollup_next(m->'names')
-		WHERE (m->'names'->>'partitioned')::boolean;
-		IF member IS NOT NULL THEN
-			RAISE object_not_in_prerequisite_state USING
-				MESSAGE = format('the sets of %I do not have the rows of %s yet', target, member),
-				HINT = format('CALL roaring64_rollup_fold(%L).', target_table);
-		END IF;
-		-- what came since the last fold
-		PERFORM @extschema@._roaring64_rollup_fold(place, target, 0, 1::bigint << 50) WHERE (m->'deferred')::boolean;
-	END IF;
-	EXECUTE (SELECT coalesce(string_agg(format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass), ''), '')
-			 FROM pg_trigger
-			 WHERE tgparentid = 0 AND tgfoid IN (SELECT p.oid FROM @extschema@._roaring64_rollup_parts(place, target) AS p));
-	EXECUTE (SELECT string_agg(format('DROP %s;', what), '') FROM @extschema@._roaring64_rollup_parts(place, target));
-	IF is_dropped AND target_table IS NOT NULL THEN
-		EXECUTE 'DROP TABLE ' || target_table;
-	END IF;
+	EXECUTE drops;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text, regclass, boolean) IS 'removes what a rollup has created';
+COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text) IS 'removes what a rollup has created, but for the sets';
 
 CREATE FUNCTION roaring64_rollup_detach(rollup regclass)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	target text := (SELECT relname FROM pg_class WHERE oid = rollup);
+	m jsonb := @extschema@._roaring64_rollup_state(rollup, target, true);
+	names jsonb;
+	waiting regclass;
 BEGIN
-	PERFORM @extschema@._roaring64_rollup_state(rollup, NULL, true);
 	-- an old snapshot does not see all that is pending
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE invalid_transaction_state USING
 			MESSAGE = 'roaring64_rollup_detach cannot be called in a transaction that is not READ COMMITTED';
 	END IF;
-	PERFORM @extschema@._roaring64_rollup_end(rollup, relname, rollup, false) FROM pg_class WHERE oid = rollup;
+	EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', (m->>'source')::oid::regclass);
+	-- meanwhile it may have been ended, or have got another partition
+	names := @extschema@._roaring64_rollup_state(rollup, target, true)->'names';
+	SELECT tab INTO waiting FROM @extschema@._roaring64_rollup_next(names) WHERE (names->'partitioned')::boolean;
+	IF waiting IS NOT NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('the sets of %I do not have the rows of %s yet', target, waiting),
+			HINT = format('CALL roaring64_rollup_fold(%L).', rollup);
+	END IF;
+	-- what came since the last fold
+	PERFORM @extschema@._roaring64_rollup_fold(rollup, target, 0, 1::bigint << 50) WHERE (names->'deferred')::boolean;
+	PERFORM @extschema@._roaring64_rollup_end(rollup, target);
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS
 'ends a rollup and leaves its sets, which follow no longer';
 
 -- The target may be gone, or the state: what is left of the parts says where the rollup is.
--- The target is the table that the triggers name; if there are none, one with its sets.
+-- The target is dropped if the triggers name it, or else the table may be another one.
 CREATE FUNCTION _roaring64_rollup_drop(rollup text, path name[])
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
@@ -313,8 +294,6 @@ DECLARE
 	target text := words[cardinality(words)];
 	place regclass;
 	target_table regclass;
-	state text;
-	sets jsonb;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('rollup', num_nulls(rollup));
 	SELECT c.oid INTO place
@@ -325,28 +304,16 @@ BEGIN
 	-- others can comment on theirs
 	ORDER BY array_position(path, n.nspname), NOT pg_has_role(c.relowner, 'USAGE'), c.relname <> target || '_rollup'
 	LIMIT 1;
-	IF NOT FOUND THEN
-		RAISE undefined_object USING
-			MESSAGE = format('there is no rollup %s', rollup),
-			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
-	END IF;
-	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
-	IF EXISTS (SELECT FROM pg_class
-			   WHERE oid = to_regclass(state) AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) THEN
-		EXECUTE format('SELECT names->''sets'' FROM %s', state) INTO sets;
-	END IF;
 	SELECT c.oid INTO target_table
-	FROM pg_class AS c JOIN pg_class AS p ON p.oid = place
-	WHERE c.relname = target AND c.relnamespace = p.relnamespace AND c.relowner = p.relowner AND c.relkind = 'r'
-		AND CASE WHEN @extschema@._roaring64_rollup_members(place, target) = '{}' THEN sets IS NOT NULL AND NOT EXISTS (
-				SELECT FROM jsonb_array_elements(sets) AS s WHERE NOT EXISTS (
-					SELECT FROM pg_attribute WHERE attrelid = c.oid AND quote_ident(attname) = s->>'set'
-						AND atttypid = '@extschema@.roaring64'::regtype AND NOT attisdropped))
-			ELSE EXISTS (
-				SELECT FROM pg_depend JOIN pg_trigger AS t ON t.oid = objid
-				WHERE classid = 'pg_trigger'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
-					AND t.tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')) END;
-	PERFORM @extschema@._roaring64_rollup_end(place, target, target_table, true);
+	FROM pg_class AS p JOIN pg_class AS c USING (relnamespace, relowner)
+	WHERE p.oid = place AND c.relname = target AND EXISTS (
+		SELECT FROM pg_depend JOIN pg_trigger AS t ON t.oid = objid
+		WHERE classid = 'pg_trigger'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
+			AND t.tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()'));
+	PERFORM @extschema@._roaring64_rollup_end(place, target);
+	IF target_table IS NOT NULL THEN
+		EXECUTE 'DROP TABLE ' || target_table;
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_drop(text, name[]) IS 'drops a rollup that is in one of some schemas';

@@ -122,14 +122,14 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text, text) IS
 'condition of a set, in a form that means the same in every session';
 
--- The tables that have a rollup's triggers, the source first.
-CREATE FUNCTION _roaring64_rollup_members(place regclass, target text)
-RETURNS regclass[] LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
-RETURN ARRAY(
+-- The table that was given a rollup's triggers; its partitions have them from it.
+CREATE FUNCTION _roaring64_rollup_source(place regclass, target text)
+RETURNS regclass LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 100
+RETURN (
 	SELECT tgrelid::regclass FROM pg_trigger
 	WHERE tgfoid = to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()')
-	GROUP BY tgrelid ORDER BY max(tgparentid), tgrelid);
-COMMENT ON FUNCTION _roaring64_rollup_members(regclass, text) IS 'tables that have the triggers of a rollup';
+		AND tgparentid = 0 LIMIT 1);
+COMMENT ON FUNCTION _roaring64_rollup_source(regclass, text) IS 'source of a rollup';
 
 -- Without the function, a table of the state's name is not ours.
 CREATE FUNCTION _roaring64_rollup_exists(place regclass, target text)

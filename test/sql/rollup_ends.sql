@@ -12,11 +12,12 @@ CREATE TABLE seen_sets (mine int);
 SELECT roaring64_rollup_drop('seen_sets');
 SELECT relname FROM pg_class WHERE relname ~ '^seen_sets' ORDER BY 1;
 DROP TABLE seen_sets;
--- the target without its triggers goes
+-- and so does the target without its triggers: nothing else says that it is the target
 CALL roaring64_rollup_create('seen', 'seen_sets', '{k}', 'id', '{"ids": true}', deferred => true);
 DROP TABLE seen CASCADE;
 SELECT roaring64_rollup_drop('seen_sets');
 SELECT relname FROM pg_class WHERE relname ~ '^seen' ORDER BY 1;
+DROP TABLE seen_sets;
 
 -- a function of the trigger's name with an argument is another one
 CREATE TABLE seen (k int NOT NULL, id int);
