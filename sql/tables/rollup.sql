@@ -143,27 +143,6 @@ $$;
 COMMENT ON PROCEDURE roaring64_rollup_create(regclass, name, name[], name, json, name, text, boolean, text) IS
 'makes a table of sets that follows a table of rows, or goes on with it';
 
--- Its search_path is the caller's, which only a function without one of its own knows.
-CREATE FUNCTION roaring64_rollup_check(source regclass, target name,
-									   key_columns name[] DEFAULT NULL,
-									   id_column name DEFAULT NULL,
-									   sets json DEFAULT NULL,
-									   period_column name DEFAULT NULL,
-									   period text DEFAULT NULL,
-									   deferred boolean DEFAULT NULL,
-									   deletes text DEFAULT NULL,
-									   OUT reason text, OUT remedy text)
-RETURNS SETOF record LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
-BEGIN ATOMIC
-	SELECT c.reason, c.remedy
-	FROM @extschema@._roaring64_rollup_check(source, target, @extschema@._roaring64_rollup_options(
-			jsonb_strip_nulls(jsonb_build_object(
-				'key_columns', key_columns, 'id_column', id_column, 'sets', sets::jsonb, 'period_column', period_column,
-				'period', period, 'deferred', deferred, 'deletes', deletes))), sets, current_setting('search_path')) AS c;
-END;
-COMMENT ON FUNCTION roaring64_rollup_check(regclass, name, name[], name, json, name, text, boolean, text) IS
-'what would prevent a rollup, and what to do about it';
-
 CREATE PROCEDURE roaring64_rollup_fold(rollup regclass)
 LANGUAGE plpgsql
 AS $$

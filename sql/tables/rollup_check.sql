@@ -108,33 +108,3 @@ AS $$
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_check_columns(regclass, name, jsonb, json) IS
 'what prevents a rollup by its arguments';
-
--- All of it, or else what the server has against it, which says that about the first thing
--- that it meets.
-CREATE FUNCTION _roaring64_rollup_check(source regclass, target name, options jsonb, sets json, path text)
-RETURNS TABLE (reason text, remedy text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
-SET search_path = pg_catalog, pg_temp SET row_security = off
-AS $$
-BEGIN
-	PERFORM @extschema@._roaring64_not_null('source and target', num_nulls(source, target));
-	BEGIN
-		RETURN QUERY SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
-			UNION ALL SELECT * FROM @extschema@._roaring64_rollup_check_columns(source, target, options, sets);
-		IF NOT FOUND THEN
-			PERFORM @extschema@._roaring64_rollup_make(source, target, options, sets, path);
-			RAISE SQLSTATE 'R6400';
-		END IF;
-	EXCEPTION
-		WHEN SQLSTATE 'R6400' THEN
-			NULL;
-		WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction THEN
-			RAISE;
-		WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS remedy = PG_EXCEPTION_HINT;
-			reason := SQLERRM;
-			RETURN NEXT;
-	END;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_check(regclass, name, jsonb, json, text) IS 'what prevents a rollup';

@@ -153,36 +153,34 @@ COMMENT ON FUNCTION _roaring64_rollup_names(regclass, name, jsonb, text[]) IS 'n
 
 -- The same with what the target's unique index says: when each column of the key is equal to
 -- that of a change, as OPERATOR(schema.=), and its collation.
-CREATE FUNCTION _roaring64_rollup_matches(source regclass, names jsonb)
+CREATE FUNCTION _roaring64_rollup_matches(names jsonb)
 RETURNS jsonb LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT names || jsonb_build_object('keys', jsonb_agg(e.entry || jsonb_build_object(
-			'collate', CASE WHEN co.oid IS NULL THEN '' ELSE format(' COLLATE %s', co.oid::regcollation) END,
+			'collate', CASE WHEN a.attcollation IN (0, y.typcollation) THEN ''
+					   ELSE format(' COLLATE %s', a.attcollation::regcollation) END,
 			'rows_equal', format(q.equal, 'f.k' || k.i, 'change.k' || k.i),
 			'target_equal', format(q.equal, 't.' || (e.entry->>'column'), 'change.k' || k.i)) ORDER BY k.i))
 	FROM pg_index AS x
 		CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
 		JOIN jsonb_array_elements(names->'keys') WITH ORDINALITY AS e (entry, i) ON e.i = k.i
-		JOIN pg_attribute AS r ON r.attrelid = x.indrelid AND r.attnum = k.attnum
-		JOIN pg_attribute AS a ON a.attrelid = source AND a.attname = r.attname
-		JOIN pg_type AS y ON y.oid = r.atttypid
-		LEFT JOIN pg_collation AS co ON co.oid = r.attcollation AND co.oid <> y.typcollation
+		JOIN pg_attribute AS a ON a.attrelid = x.indrelid AND a.attnum = k.attnum
+		JOIN pg_type AS y ON y.oid = a.atttypid
 		JOIN pg_opclass AS p ON p.oid = k.opclass
 		JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
 			AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
 		JOIN pg_operator AS o ON o.oid = s.amopopr
-		JOIN pg_namespace AS n ON n.oid = o.oprnamespace
-		CROSS JOIN LATERAL format(CASE WHEN a.attnotnull THEN '%%1$s %1$s %%2$s'
-								  ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END,
-								  replace(format('OPERATOR(%I.%s)', n.nspname, o.oprname), '%', '%%')) AS q (equal)
+		CROSS JOIN LATERAL replace(format('OPERATOR(%s.%s)', o.oprnamespace::regnamespace, o.oprname), '%', '%%') AS w (word)
+		CROSS JOIN LATERAL format(CASE e.entry->>'null' WHEN 'SET' THEN '%%1$s %1$s %%2$s'
+								  ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END, w.word) AS q (equal)
 	WHERE x.indrelid = (names->>'target')::regclass
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_matches(regclass, jsonb) IS
+COMMENT ON FUNCTION _roaring64_rollup_matches(jsonb) IS
 'names for the templates of a rollup, with what the index of its keys says';
 
 -- Creates what a rollup has, but for the triggers.  Returns the names for templates.
-CREATE FUNCTION _roaring64_rollup_tables(source regclass, names jsonb)
+CREATE FUNCTION _roaring64_rollup_tables(names jsonb)
 RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -194,41 +192,13 @@ BEGIN
 	IF (names->>'deferred')::boolean THEN
 		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'), names);
 	END IF;
-	RETURN @extschema@._roaring64_rollup_matches(source, names);
+	RETURN @extschema@._roaring64_rollup_matches(names);
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_tables(regclass, jsonb) IS 'creates the tables of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_tables(jsonb) IS 'creates the tables of a rollup';
 
--- Creates all that a rollup has but the triggers on the source, as the source's owner,
--- whoever calls it, and tries it.  Returns the names for templates.
-CREATE FUNCTION _roaring64_rollup_make(source regclass, target name, options jsonb, sets json, path text)
-RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
-	names jsonb := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
-		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
-	conditions text[] := ARRAY(
-		SELECT @extschema@._roaring64_rollup_condition(source, options->>'id_column', key, value, path)
-		FROM json_each_text(sets));
-BEGIN
-	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
-	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
-	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions);
-	names := @extschema@._roaring64_rollup_tables(source, names);
-	EXECUTE format('INSERT INTO %s VALUES (''copying'', $1, $2)', names->>'state') USING options, names;
-	-- at first they are new, so that they are their owner's
-	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
-	PERFORM @extschema@._roaring64_rollup_try(names);
-	PERFORM @extschema@._roaring64_rollup_follow(names, true, 'OR REPLACE');
-	RETURN names;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_make(regclass, name, jsonb, json, text) IS
-'creates what a rollup has but its triggers, and tries it';
-
--- The first step.
+-- The first step: creates all that a rollup has, as the source's owner, whoever calls it, and
+-- tries it.
 CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp
@@ -238,6 +208,8 @@ DECLARE
 		SELECT string_agg(format('- %s. %s', c.reason, c.remedy), E'\n')
 		FROM (SELECT * FROM @extschema@._roaring64_rollup_check_table(source, options)
 			UNION ALL SELECT * FROM @extschema@._roaring64_rollup_check_columns(source, target, options, sets)) AS c);
+	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
+	conditions text[];
 	names jsonb;
 BEGIN
 	IF refused IS NOT NULL THEN
@@ -248,8 +220,21 @@ BEGIN
 	IF @extschema@._roaring64_rollup_exists(source, target) THEN
 		RETURN;
 	END IF;
-	names := @extschema@._roaring64_rollup_make(source, target, options, sets, path);
-	PERFORM @extschema@._roaring64_rollup_attach(names->>'source', names);
+	names := @extschema@._roaring64_rollup_names(source, target, options, ARRAY(SELECT json_object_keys(sets)))
+		|| jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
+	conditions := ARRAY(
+		SELECT @extschema@._roaring64_rollup_condition(source, options->>'id_column', key, value, path)
+		FROM json_each_text(sets));
+	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
+	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
+	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions);
+	names := @extschema@._roaring64_rollup_tables(names);
+	EXECUTE format('INSERT INTO %s VALUES (''copying'', $1, $2)', names->>'state') USING options, names;
+	-- at first they are new, so that they are their owner's
+	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
+	PERFORM @extschema@._roaring64_rollup_try(names);
+	PERFORM @extschema@._roaring64_rollup_follow(names, true, 'OR REPLACE');
+	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text) IS

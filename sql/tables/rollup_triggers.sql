@@ -272,13 +272,13 @@ AS $$
 BEGIN
 	EXECUTE (
 		SELECT string_agg(@extschema@._roaring64_rollup_fill(
-			'CREATE TRIGGER {trigger} {event} ON {place} {kind} EXECUTE FUNCTION {function}()', names || jsonb_build_object(
-				'trigger', quote_ident(names->>'name' || t.suffix), 'event', t.event, 'place', place, 'kind',
-				t.kind || CASE WHEN t.suffix = '_rollup' THEN '' ELSE @extschema@._roaring64_rollup_fill(
-					' WHEN ({target_text}::pg_catalog.regclass IS NOT NULL)', names) END, 'function', names->t.func)), '; ')
+			'CREATE TRIGGER {trigger} {event} ON {place} {kind} WHEN ({condition}) EXECUTE FUNCTION {function}()',
+			names || jsonb_build_object('trigger', quote_ident(names->>'name' || suffix), 'event', event, 'place', place,
+				'kind', kind, 'function', names->func, 'condition', CASE suffix WHEN '_rollup' THEN 'false'
+					ELSE (names->>'target_text') || '::pg_catalog.regclass IS NOT NULL' END)), '; ')
 		FROM (VALUES
 			('_insert', 'insert', 'AFTER INSERT OR UPDATE', 'FOR EACH ROW', true),
-			('_rollup', 'insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new FOR EACH ROW WHEN (false)', false),
+			('_rollup', 'insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new FOR EACH ROW', false),
 			('_insert', 'insert', 'AFTER INSERT', 'REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT', false),
 			('_update', 'update', 'AFTER UPDATE',
 			 'REFERENCING OLD TABLE AS roaring64_old NEW TABLE AS roaring64_new FOR EACH STATEMENT', false),

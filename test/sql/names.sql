@@ -80,7 +80,7 @@ SELECT function, missing, answer(statement) FROM call WHERE answer(statement) <>
 CALL roaring64_dedup_fold(NULL);
 CALL roaring64_rollup_fold(NULL);
 CALL roaring64_rollup_create(NULL, 'name');
-SELECT roaring64_rollup_check('name_source', NULL);
+CALL roaring64_rollup_create('name_source', NULL);
 SELECT roaring64_rollup_drop(NULL);
 \set VERBOSITY default
 

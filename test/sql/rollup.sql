@@ -215,16 +215,18 @@ CREATE UNLOGGED TABLE bad (k int, id uuid, flag boolean, at timestamptz, other j
 CALL roaring64_rollup_create('bad', 'target', '{k,other,gone}', 'id',
 	'{"flag": "flag AND gone", "k": true, "late": "at < now()", "many": "(SELECT count(*) > 1 FROM follows)", "n": 5}',
 	period_column => 'k', period => 'decade');
--- and else what the server says first, which check says, too
+-- and else what the server says first
 CREATE TABLE better (k int, id int, flag boolean, at timestamptz, other json NOT NULL, PRIMARY KEY (k, id));
 CREATE TABLE target_rollup ();
-SELECT c.reason, c.remedy
+SELECT format('CALL roaring64_rollup_create(%L, %L, %L, %L, %L)', 'better', v.target, v.keys, 'id', v.sets)
 FROM (VALUES
-	('there', '{k}', '{"ids": true}'), ('target', '{k}', '{"ids": true}'), ('here', '{k,gone}', '{"ids": true}'), ('here', '{k,other}', '{"ids": true}'),
+	('target', '{k}', '{"ids": true}'), ('here', '{k,gone}', '{"ids": true}'), ('here', '{k,other}', '{"ids": true}'),
 	('here', '{k}', '{"flag": "flag AND gone"}'), ('here', '{k}', '{"late": "at < now()"}'), ('here', '{k}', '{"k": true}'),
 	('here', '{k}', '{"many": "EXISTS (SELECT FROM follows)"}'), ('here', '{k}', '{"sum": "sum(k) > 1"}'), ('here', '{k}', '{"n": 5}'),
-	('here', '{k}', '{"xmin": true}'), ('here', '{k,NULL}', '{"ids": true}'), ('here', '{k}', '[]')) AS v (target, keys, sets)
-	LEFT JOIN LATERAL roaring64_rollup_check('better', v.target, v.keys::name[], 'id', v.sets::json) AS c ON true;
+	('here', '{k}', '{"xmin": true}'), ('here', '{k,xmin}', '{"ids": true}'), ('here', '{k,NULL}', '{"ids": true}'), ('here', '{k}', '[]')) AS v (target, keys, sets)
+\set VERBOSITY terse
+\gexec
+\set VERBOSITY default
 CALL roaring64_rollup_create('better', 'target', '{k}', 'id', '{"ids": true}');
 SELECT relname FROM pg_class WHERE relname ~ '^(target|here|there)' AND relnamespace = 'rollup'::regnamespace;
 DROP TABLE target_rollup;
@@ -233,10 +235,8 @@ CALL roaring64_rollup_create('a_view', 'target', '{followed}', 'follower', '{"li
 CALL roaring64_rollup_create('events_2026_01', 'target', '{user_id}', 'event_id', '{"all": true}');
 CALL roaring64_rollup_create('follows', 'followed_by', '{followed}', 'follower', '{"other": true}');
 
--- 12. Checked, and nothing is done
+-- 12. Refused by its condition
 CREATE TABLE posts (author int, id int, liked boolean NOT NULL, body text CHECK (body <> ''), size int GENERATED ALWAYS AS (length(body)) STORED, PRIMARY KEY (author, id));
-SELECT * FROM roaring64_rollup_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}');
-SELECT to_regclass('post_sets'), count(*) FROM pg_trigger WHERE tgrelid = 'posts'::regclass;
 SET client_min_messages = notice;
 CALL roaring64_rollup_create('posts', 'post_sets', '{author}', 'id', '{"liked": "none"}');
 SELECT to_regclass('post_sets');
@@ -332,7 +332,7 @@ BEGIN;
 SET LOCAL allow_system_table_mods = on;
 CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
 INSERT INTO pg_dist_partition VALUES ('posts', 'n');
-SELECT reason FROM roaring64_rollup_check('posts', 'post_sets', '{author}', 'id', '{"liked": "liked"}') WHERE reason ~ 'Citus';
+SELECT reason FROM _roaring64_rollup_check_table('posts', '{}');
 ROLLBACK;
 
 -- What is published has to have a key: these tables are all published

@@ -159,7 +159,7 @@ CREATE FOREIGN DATA WRAPPER regress_shapes;
 CREATE SERVER regress_shapes FOREIGN DATA WRAPPER regress_shapes;
 CREATE FOREIGN TABLE tree_far PARTITION OF trees FOR VALUES IN (99) SERVER regress_shapes;
 CALL roaring64_rollup_fold('leaves');
-SELECT reason FROM roaring64_rollup_check('trees', 'far', '{k}', 'number', '{"ids": true}', deferred => true, deletes => 'keep');
+CALL roaring64_rollup_create('trees', 'far', '{k}', 'number', '{"ids": true}', deferred => true, deletes => 'keep');
 DROP FOREIGN TABLE tree_far;
 DROP FOREIGN DATA WRAPPER regress_shapes CASCADE;
 CALL roaring64_rollup_fold('leaves');
@@ -174,7 +174,6 @@ CREATE FUNCTION is_vip(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN
 CREATE TABLE guests (k int NOT NULL, id int NOT NULL, roaring64_row int, change int NOT NULL DEFAULT 0, present int, f int NOT NULL DEFAULT 0, r int NOT NULL DEFAULT 0, t int, a1 int, c1 int);
 CREATE INDEX ON guests (k, id);
 INSERT INTO guests VALUES (1, 1), (2, 2);
-SELECT * FROM roaring64_rollup_check('guests', 'vips', '{k}', 'id', '{"ids": "is_vip(k)"}');
 CALL roaring64_rollup_create('guests', 'vips', '{k}', 'id', '{"ids": "is_vip(k)"}');
 CALL roaring64_rollup_create('guests', 'vips', '{k}', 'id', '{"ids": "is_vip(k)"}', deferred => true);
 SELECT relname FROM pg_class WHERE relname ~ '^vips';
@@ -307,8 +306,8 @@ SELECT * FROM by_period('30 seconds', 'local');
 CALL roaring64_rollup_create('logins', 'period', '{}', 'who', '{"ids": true}', 'local', 'minute');
 SELECT * FROM by_period('minute', 'local');
 SELECT period, reason, remedy FROM unnest('{decade,7 minutes,25 hours,0 hours,-1 hours,1 day,hours,6 hours}'::text[]) AS period,
-	LATERAL roaring64_rollup_check('logins', 'x', '{}', 'who', '{"ids": true}', 'at', period);
-SELECT reason FROM roaring64_rollup_check('logins', 'x', '{}', 'who', '{"ids": true}', 'day', 'hour');
+	LATERAL _roaring64_rollup_check_columns('logins', 'x', jsonb_build_object('id_column', 'who', 'period_column', 'at', 'period', period), '{"ids": true}');
+CALL roaring64_rollup_create('logins', 'x', '{}', 'who', '{"ids": true}', 'day', 'hour');
 RESET timezone;
 
 --
