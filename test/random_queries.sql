@@ -327,6 +327,9 @@ BEGIN
 		IF plan ~ 'Index Cond: [(]*NOT' THEN
 			plans := plans || jsonb_build_object('negated', coalesce((plans ->> 'negated')::int, 0) + 1);
 		END IF;
+		IF plan ~ 'Index Cond: .* AND [(]NOT' THEN
+			plans := plans || jsonb_build_object('both', coalesce((plans ->> 'both')::int, 0) + 1);
+		END IF;
 		IF moves IS NOT NULL AND plan ~ 'Lookup' THEN
 			plans := plans || jsonb_build_object('cursor', coalesce((plans ->> 'cursor')::int, 0) + 1);
 		END IF;

@@ -94,6 +94,21 @@ roaring64_compare(Oid family, Node *id, int strategy, int64 bound)
 }
 
 /*
+ * The function of a name for two arguments of a type, in the schema of another;
+ * InvalidOid if there is none, as a user may have given it another name.
+ */
+Oid
+roaring64_function_of_two(const char *name, Oid type, Oid other)
+{
+	Oid			types[2] = {type, type};
+
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(types, 2)),
+						   ObjectIdGetDatum(get_func_namespace(other)));
+}
+
+/*
  * roaring64_cardinality_support(internal) returns internal: for the number of
  * elements of a set.
  */
@@ -108,7 +123,6 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 	PGFunction	called;
 	Oid			counted;
 	Oid			counting;
-	Oid			types[2];
 
 	if (!IsA(request, SupportRequestSimplify))
 		PG_RETURN_POINTER(NULL);
@@ -118,13 +132,10 @@ roaring64_cardinality_support(PG_FUNCTION_ARGS)
 	if (called != roaring64_or && called != roaring64_and &&
 		called != roaring64_andnot && called != roaring64_xor)
 		PG_RETURN_POINTER(NULL);
-	/* a user may have given it another name */
-	types[0] = types[1] = getBaseType(exprType(set));
-	counting = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							   CStringGetDatum(psprintf("%s_cardinality",
-														get_func_name(counted))),
-							   PointerGetDatum(buildoidvector(types, 2)),
-							   ObjectIdGetDatum(get_func_namespace(request->fcall->funcid)));
+	counting = roaring64_function_of_two(psprintf("%s_cardinality",
+												  get_func_name(counted)),
+										 getBaseType(exprType(set)),
+										 request->fcall->funcid);
 	if (!OidIsValid(counting))
 		PG_RETURN_POINTER(NULL);
 	PG_RETURN_POINTER(makeFuncExpr(counting, INT8OID, args,

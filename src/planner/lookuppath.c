@@ -229,6 +229,27 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 }
 
 /*
+ * Takes the elements of another test's set, whose ids do not pass, out of the set
+ * that is looked up.  NULL is as it is for both tests.
+ */
+static bool
+leave_out(LookupTest *test, const LookupTest *other)
+{
+	Oid			type = getBaseType(exprType(test->set));
+	Oid			called;
+	Oid			function;
+
+	(void) roaring64_call((Node *) test->clause->clause, &called);
+	function = roaring64_function_of_two("roaring64_andnot", type, called);
+	if (!OidIsValid(function) || getBaseType(exprType(other->set)) != type)
+		return false;
+	test->set = (Node *) makeFuncExpr(function, type,
+									  list_make2(test->set, other->set),
+									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return true;
+}
+
+/*
  * Makes the plan of a lookup.  The clauses are those of the path's relation, where
  * the one that it is for may be another since the path was made: with the columns
  * of a partition in place of those of the table that is joined.
@@ -240,13 +261,14 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = linitial(path->custom_private);
 	RestrictInfo *wanted = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
+	List	   *rest = list_copy(clauses);
+	List	   *conditions;
 	LookupTest	test = {NULL};
+	LookupTest	other;
 	ListCell   *cell;
 
 	foreach(cell, clauses)
 	{
-		LookupTest	other;
-
 		if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
 			other.negated == is_notclause(wanted->clause) &&
 			(test.clause == NULL || other.clause == wanted))
@@ -255,11 +277,21 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	if (test.clause == NULL)
 		elog(ERROR, "no test of a set is left");
 
-	scan->custom_exprs = list_make3(test.id, test.set, test.clause->clause);
+	rest = list_delete_ptr(rest, test.clause);
+	conditions = list_make1(test.clause->clause);
+	foreach(cell, clauses)
+		if (!test.negated &&
+			match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
+			other.negated && leave_out(&test, &other))
+		{
+			rest = list_delete_ptr(rest, other.clause);
+			conditions = lappend(conditions, other.clause->clause);
+		}
+
+	scan->custom_exprs = list_make3(test.id, test.set,
+									make_ands_explicit(conditions));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.plan.qual =
-		extract_actual_clauses(list_delete_ptr(list_copy(clauses), test.clause),
-							   false);
+	scan->scan.plan.qual = extract_actual_clauses(rest, false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_private = lthird(path->custom_private);

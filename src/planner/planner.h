@@ -51,6 +51,7 @@ extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
 /* call.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
+extern Oid	roaring64_function_of_two(const char *name, Oid type, Oid other);
 extern bool roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
 								Node **id, Node **set);
 extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
