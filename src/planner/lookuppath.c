@@ -280,13 +280,14 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	rest = list_delete_ptr(rest, test.clause);
 	conditions = list_make1(test.clause->clause);
 	foreach(cell, clauses)
-		if (!test.negated &&
-			match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) &&
-			other.negated && leave_out(&test, &other))
-		{
-			rest = list_delete_ptr(rest, other.clause);
-			conditions = lappend(conditions, other.clause->clause);
-		}
+	{
+		if (test.negated ||
+			!match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) ||
+			!other.negated || !leave_out(&test, &other))
+			continue;
+		rest = list_delete_ptr(rest, other.clause);
+		conditions = lappend(conditions, other.clause->clause);
+	}
 
 	scan->custom_exprs = list_make3(test.id, test.set,
 									make_ands_explicit(conditions));
