@@ -84,6 +84,12 @@ def timed(ask):
     return (time.perf_counter() - began) * 1000, answer
 
 
+def settled(ask):
+    """The time of a question; a short one is asked again, as threads of the system that was asked before go on."""
+    first = timed(ask)[0]
+    return first if first > 50 else min(first, *(timed(ask)[0] for _ in range(2)))
+
+
 def form(value):
     if value is None:
         return "-"
@@ -120,7 +126,7 @@ class Table:
         times = {system: [] for system in asks}
         for _ in range(self.beside.rounds):
             for system, ask in asks.items():
-                times[system].append(timed(ask)[0])
+                times[system].append(settled(ask))
         medians = {s: statistics.median(t) for s, t in times.items()}
         print(f"| {name} | " + " | ".join(form(medians.get(s)) for s in self.systems) + " |", flush=True)
 
@@ -205,13 +211,12 @@ def analytics(b: Beside):
     t = Table(b, f"Questions about {n:,} events, ms", *t.systems)
     for key in ("day", "country"):
         query = f"SELECT {key}, count(DISTINCT user_id) FROM events GROUP BY 1"
-        hashed = f"SELECT {key}, count(*) FROM (SELECT DISTINCT {key}, user_id FROM events) AS d GROUP BY 1"
         t.ask(
             f"users by {key}",
             {
                 sets: lambda: b.sql(f"SELECT {key}, roaring64_cardinality(users) FROM by_{key}"),
                 "ClickHouse's sets": lambda: b.house(f"SELECT {key}, bitmapCardinality(users) FROM b.by_{key}"),
-                "rows": lambda: b.sql(hashed),
+                "rows": lambda: b.sql(query),
                 "ClickHouse": lambda: b.house(f"SELECT {key}, uniqExact(user_id) FROM b.events GROUP BY {key}"),
                 "DuckDB": lambda: b.duck.execute(query).fetchall(),
                 "Polars": lambda: frame.group_by(key).agg(pl.col("user_id").n_unique()),
@@ -369,17 +374,12 @@ def actives(b: Beside):
 
 
 def stored_pairs(b: Beside, pairs: dict):
-    """Stores pairs of id arrays: by name in PostgreSQL and ClickHouse; returns pyroaring's."""
+    """Stores pairs of id arrays; returns pyroaring's.  ClickHouse, which reads the row before, has a table for each."""
     b.sql("CREATE TABLE pairs (name text PRIMARY KEY, a roaring64, b roaring64)")
     b.sql("ALTER TABLE pairs ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL")
     b.house("CREATE DATABASE IF NOT EXISTS b ENGINE = Atomic")
-    for bits in (32, 64):
-        b.house(
-            f"CREATE TABLE b.pairs{bits} (name String, a AggregateFunction(groupBitmap, UInt{bits}),"
-            f" b AggregateFunction(groupBitmap, UInt{bits})) ENGINE = MergeTree ORDER BY name {BY_ROW}"
-        )
     memory = {}
-    for name, (x, y) in pairs.items():
+    for i, (name, (x, y)) in enumerate(pairs.items()):
         memory[name] = (pyroaring.BitMap64(x), pyroaring.BitMap64(y))
         for bitmap in memory[name]:
             bitmap.run_optimize()
@@ -393,13 +393,15 @@ def stored_pairs(b: Beside, pairs: dict):
         for side, ids in (("a", x), ("b", y)):
             pq.write_table(pa.table({"id": np.asarray(ids, dtype=f"uint{bits}")}), b.work / f"{side}.parquet")
         b.house(
-            f"INSERT INTO b.pairs{bits} SELECT '{name}', a, b FROM"
+            f"CREATE TABLE b.pair{i} (a AggregateFunction(groupBitmap, UInt{bits}),"
+            f" b AggregateFunction(groupBitmap, UInt{bits})) ENGINE = MergeTree ORDER BY tuple()"
+        )
+        b.house(
+            f"INSERT INTO b.pair{i} SELECT a, b FROM"
             f" (SELECT groupBitmapState(assumeNotNull(id)) AS a FROM file('{b.work}/a.parquet', Parquet)) AS x,"
             f" (SELECT groupBitmapState(assumeNotNull(id)) AS b FROM file('{b.work}/b.parquet', Parquet)) AS y"
         )
     b.sql("VACUUM ANALYZE pairs")
-    for bits in (32, 64):
-        b.house(f"OPTIMIZE TABLE b.pairs{bits} FINAL")
     return memory
 
 
@@ -428,15 +430,14 @@ def ask_pairs(b: Beside, title: str, pairs: dict):
     )
     # what a statement costs that asks nothing, in this process and through a socket
     t.ask("SELECT 1", {OURS: lambda: b.sql("SELECT 1"), "ClickHouse": lambda: b.house("SELECT 1")})
-    for name in pairs:
-        bits = bits_of(*pairs[name])
+    for i, name in enumerate(pairs):
         x, y = memory[name]
         for question, ours, theirs, in_memory in questions:
             t.ask(
                 f"{name}: {question}",
                 {
                     OURS: lambda: b.sql(f"SELECT {ours} FROM pairs WHERE name = %s", name),
-                    "ClickHouse": lambda: b.house(f"SELECT {theirs} FROM b.pairs{bits} WHERE name = '{name}'"),
+                    "ClickHouse": lambda: b.house(f"SELECT {theirs} FROM b.pair{i}"),
                     "pyroaring in memory": lambda: in_memory(x, y),
                 },
             )
@@ -704,10 +705,9 @@ def claims(b: Beside):
             )
 
         b.sql("CALL roaring64_dedup_fold('processed')")
-        b.sql("VACUUM processed_claims")
         t.row(
             "bytes an id, folded",
-            roaring64=b.size("processed_claims", "processed_chunks")
+            roaring64=b.size("processed_chunks")
             / b.sql("SELECT roaring64_dedup_count('processed', 'k')")[0][0],
             unique=b.size("seen") / b.sql("SELECT count(*) FROM seen")[0][0],
             redis=everysec.client.memory_usage("seen", 1000) / everysec.client.scard("seen"),
