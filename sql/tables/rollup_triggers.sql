@@ -79,7 +79,7 @@ WHEN 'change' THEN $$
 DECLARE
 	change record;			-- of a key: ids to add to each set, and to take from it
 	present record;			-- those of them that the source has
-BEGIN
+BEGIN{childless}
 	IF current_setting('transaction_isolation') <> 'read committed' AND NOT EXISTS (SELECT FROM {state}) THEN
 		RAISE serialization_failure USING
 			MESSAGE = format('could not serialize access: the rollup %s is newer than the transaction', {target_text}),
@@ -162,7 +162,7 @@ WHEN 'counted_update' THEN $$
 				UNION ALL
 				SELECT f.*, -1 FROM {old}) AS f
 			GROUP BY [f.k{k}{collate}, ...], f.id$$
--- An UPDATE of a table changes rows of its children too.
+-- An UPDATE of a table changes rows of its children too, which count as its own.
 WHEN 'childless' THEN $$
 	IF EXISTS (SELECT FROM pg_catalog.pg_inherits WHERE inhparent OPERATOR(pg_catalog.=) TG_RELID) THEN
 		RAISE object_not_in_prerequisite_state USING
@@ -210,7 +210,7 @@ BEGIN
 					 WHEN event = 'delete' THEN 'old' ELSE 'both' END, true),
 			('counted', 'counted_' || event, true),
 			('refusal', 'refusal', true),
-			('childless', 'childless', event = 'update' AND deletes <> 'follow'),
+			('childless', 'childless', event = 'update'),
 			('refused', 'renamed', partitioned),
 			('refused', 'refuse_truncate', event = 'truncate'),
 			('refused', 'refuse_rows', event IN ('update', 'delete') AND deletes = 'refuse'),

@@ -35,6 +35,18 @@ ALTER TABLE child NO INHERIT plain;
 UPDATE plain SET day = 2;
 SELECT * FROM wrong();
 SELECT ids FROM sets WHERE k = 7;
+-- also where its own are: a child's row must not stand for one of them
+CREATE TABLE followed (k int, id int, PRIMARY KEY (k, id));
+INSERT INTO followed VALUES (3, 57);
+CALL roaring64_rollup_create('followed', 'followers', '{k}', 'id', '{"ids": "true"}');
+CREATE TABLE younger () INHERITS (followed);
+INSERT INTO younger VALUES (4, 57);
+UPDATE followed SET k = k + 1;
+ALTER TABLE younger NO INHERIT followed;
+UPDATE followed SET k = k + 1;
+TABLE followers;
+SELECT roaring64_rollup_drop('followers');
+DROP TABLE followed, younger;
 -- what rewrites it, and what moves it
 ALTER TABLE plain SET UNLOGGED;
 SELECT * FROM wrong();

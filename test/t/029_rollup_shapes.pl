@@ -226,7 +226,7 @@ my %documented = (
 	'refused: becomes a partition or a child' => qr/^(?:55000|0A000): trigger "sets_\w_rollup" prevents/,
 	'refused: the target is dropped' => qr/^2BP01: cannot drop table \S+ because other objects depend/,
 	'refused: a column that is used' => qr/^2BP01: cannot drop column|^0A000: cannot alter type of a column used by a view|^0A000: cannot alter table \S+ because function \S+ uses its row type/,
-	'refused: the target has another name' => qr/^55000: the rollup \S+(?:, or a column of it,)? is not there|^42704: there is no rollup/,
+	'refused: the target has another name' => qr/^42P01: relation "(?:public\.)?sets_\w" does not exist|^55000: the rollup \S+(?:, or a column of it,)? is not there|^42704: there is no rollup/,
 	'refused: the source has another name' => qr/^55000: cannot write to \S+, because \S+ has another name now/);
 my $usual = join '|', '23514: (?:no partition|partition constraint|updated partition|new row for relation \S+ violates partition constraint)', '42P17: partition \S+ would overlap',
   '42809: \S+ is (?:not|already)', '2BP01: cannot drop desired', '42809: (?:cannot attach|table|ALTER action|"\S+" is not|cannot add column to a partition)', '42P01: (?:relation|table)', '42P16: cannot', '42P16: circular',
