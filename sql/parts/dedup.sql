@@ -221,9 +221,9 @@ COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 -- Claims come and go, so they are vacuumed for what was deleted rather than for a
 -- part of what there is; so are chunks, of which each fold replaces some.  A chunk
 -- of a kilobyte has room to grow on its page, and is not put out of line, where it
--- takes longer to find, while two have.  One of bigints is not compressed, which saves
--- next to nothing, and keeps a part of it from being read alone.  The short columns of claims come first, as
--- most keys leave room for them before the alignment of the rest.
+-- takes longer to find, while two have.  One of bigints is not compressed: that would
+-- save next to nothing, and a part of it could not be read alone.  The short columns of
+-- claims come first, as most keys leave room for them before the alignment of the rest.
 CREATE FUNCTION _roaring64_dedup_make(made text, remember interval, keep bigint, id_type text, chunk_bits integer)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100

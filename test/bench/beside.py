@@ -389,7 +389,8 @@ def stored_pairs(b: Beside, pairs: dict):
             memory[name][0].serialize(),
             memory[name][1].serialize(),
         )
-        bits = bits_of(x, y)
+        # it has a faster way for ids below 2^32
+        bits = 32 if max(np.max(x, initial=0), np.max(y, initial=0)) < 2**32 else 64
         for side, ids in (("a", x), ("b", y)):
             pq.write_table(pa.table({"id": np.asarray(ids, dtype=f"uint{bits}")}), b.work / f"{side}.parquet")
         b.house(
@@ -403,11 +404,6 @@ def stored_pairs(b: Beside, pairs: dict):
         )
     b.sql("VACUUM ANALYZE pairs")
     return memory
-
-
-def bits_of(x, y):
-    """Of ClickHouse's ids: it has a faster way for those below 2^32."""
-    return 32 if max(np.max(x, initial=0), np.max(y, initial=0)) < 2**32 else 64
 
 
 def ask_pairs(b: Beside, title: str, pairs: dict):
