@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -309,14 +308,6 @@ def test_concurrent_updates_lose_nothing():
     assert ids_of(1) == [-3, 1, 2, *range(100, 150), *range(200, 250)]
 
 
-def says_page(*parts):
-    """docs/drivers.md, where there is one, says this."""
-    docs = os.environ.get("ROARING64_DOCS", pathlib.Path(__file__).resolve().parents[3] / "docs")
-    page = pathlib.Path(docs) / "drivers.md"
-    for part in parts:
-        assert not page.exists() or part in " ".join(page.read_text().split()), part
-
-
 def test_what_two_sessions_lose():
     """Two objects of one row, which has {-3,1,2}: what is in it after both are saved."""
 
@@ -363,14 +354,8 @@ def test_what_two_sessions_lose():
     for name, one, other, expected in cells:
         Inbox.objects.filter(id=1).update(read={1, 2, -3})
         left = in_two_sessions(one, other)
-        lost = sorted({5, 6} & ({5, 6} if "both" in name or "adds" in name and "assign" in name else {5}) - {*left})
-        print(f"{name}: {left}, lost {lost}")
+        print(f"{name}: {left}")
         assert left == expected
-    says_page(
-        "So of two sessions that assign, the last one wins: what the other one added in between is lost.",
-        "What the statement adds is not lost",
-        "`save()` of another field leaves the set, unless it was assigned since the object was read",
-    )
 
 
 def test_when_a_set_counts_as_assigned():
