@@ -11,6 +11,8 @@
 #include "container.h"
 #include "writer.h"
 
+#define FIRST_VALUES	64
+
 /*
  * Defines a total order on canonical bytes: memcmp, then length.  Returns -1,
  * 0 or 1.
@@ -137,6 +139,27 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		count_common(env, b, a);
 }
 
+/*
+ * Whether two containers have a value in common.  Kernels count all that they
+ * share; two arrays that share many share one of their first.
+ */
+bool
+r64_containers_overlap(const r64_env *env, const r64_container *a,
+					   const r64_container *b)
+{
+	r64_container first_a = *a;
+	r64_container first_b = *b;
+
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
+	{
+		first_a.card = a->card < FIRST_VALUES ? a->card : FIRST_VALUES;
+		first_b.card = b->card < FIRST_VALUES ? b->card : FIRST_VALUES;
+		if (r64_in_common(env, &first_a, &first_b) > 0)
+			return true;
+	}
+	return r64_in_common(env, a, b) > 0;
+}
+
 /* Whether all values of an array or run container are in b's runs from j on. */
 static bool
 is_in_runs(const r64_container *a, const r64_container *b, uint32_t j)
@@ -261,7 +284,7 @@ r64_overlaps(const r64_set *a, const r64_set *b)
 
 	common_start(&w, a, b);
 	while (common_next(&w, &x, &y))
-		if (r64_in_common(a->env, &x, &y) > 0)
+		if (r64_containers_overlap(a->env, &x, &y))
 			return true;
 	return false;
 }

@@ -273,7 +273,7 @@ buckets_overlap(const sliced_walk *x, const sliced_walk *y)
 		{
 			fetch_container(x, i++, &c);
 			fetch_container(y, j++, &d);
-			if (r64_in_common(x->source->env, &c, &d) > 0)
+			if (r64_containers_overlap(x->source->env, &c, &d))
 				return true;
 			r64_poll_every(x->source->env, i, 15);
 		}
