@@ -377,14 +377,14 @@ COMMENT ON FUNCTION roaring64_dedup_claim(regclass, text, text) IS
 
 CREATE FUNCTION roaring64_dedup_claim_many(dedup regclass, key text, ids anyarray)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_claim_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_claim'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, anyarray) IS
 'makes ids remembered: for each whether it is new';
 
 CREATE FUNCTION roaring64_dedup_claim_many(dedup regclass, key text, ids text)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_claim_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_claim'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_claim_many(regclass, text, text) IS
 'makes ids, given as the text of an array, remembered: for each whether it is new';
@@ -405,14 +405,14 @@ COMMENT ON FUNCTION roaring64_dedup_forget(regclass, text, text) IS
 
 CREATE FUNCTION roaring64_dedup_forget_many(dedup regclass, key text, ids anyarray)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_forget_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, anyarray) IS
 'makes ids new again: for each whether it was remembered';
 
 CREATE FUNCTION roaring64_dedup_forget_many(dedup regclass, key text, ids text)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_forget_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_forget'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION roaring64_dedup_forget_many(regclass, text, text) IS
 'makes ids, given as the text of an array, new again: for each whether it was remembered';
@@ -433,14 +433,14 @@ COMMENT ON FUNCTION roaring64_dedup_seen(regclass, text, text) IS
 
 CREATE FUNCTION roaring64_dedup_seen_many(dedup regclass, key text, ids anyarray)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, anyarray) IS
 'for each id whether it is remembered';
 
 CREATE FUNCTION roaring64_dedup_seen_many(dedup regclass, key text, ids text)
 RETURNS boolean[]
-AS 'MODULE_PATHNAME', 'roaring64_dedup_seen_many'
+AS 'MODULE_PATHNAME', 'roaring64_dedup_seen'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, text) IS
 'for each id, given as the text of an array, whether it is remembered';

@@ -29,14 +29,12 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "utils/array.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-#include "utils/uuid.h"
 
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
@@ -60,32 +58,22 @@ typedef struct Batch
 	State	   *states;			/* of each */
 	int			n;
 	Datum		chunks;			/* that may hold them, as a bigint[] */
-	int64		chunk;			/* the only one, if there is one */
-	bool		single;			/* is there? */
 } Batch;
-
-/*
- * A snapshot, by what tells it from a later one: the number of transactions that
- * had ended, 0 if it is not known, and of the commands of this one.
- */
-typedef struct Moment
-{
-	uint64		ended;
-	CommandId	command;
-} Moment;
 
 static DedupId
 bigint_id(int64 value)
 {
-	DedupId		id = {(uint64) value ^ DEDUP_SIGN, 0};
+	uint64		high = pg_hton64((uint64) value ^ DEDUP_SIGN);
+	DedupId		id = {{0}};
 
+	memcpy(&id, &high, sizeof(high));
 	return id;
 }
 
 static int64
 bigint_of(const DedupId *id)
 {
-	return (int64) (id->high ^ DEDUP_SIGN);
+	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
 }
 
 /* The id of a text: the first 128 bits of the SHA-256 of its UTF-8. */
@@ -96,10 +84,12 @@ hash_text(text *value)
 	char	   *utf8 = pg_server_to_any(VARDATA_ANY(value), size, PG_UTF8);
 	bytea	   *given = utf8 == VARDATA_ANY(value) ? value :
 		(bytea *) cstring_to_text(utf8);
+	bytea	   *hash;
+	DedupId		id;
 
-	return dedup_uuid((const unsigned char *)
-					  VARDATA_ANY(DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,
-																	  PointerGetDatum(given)))));
+	hash = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(given)));
+	memcpy(&id, VARDATA_ANY(hash), sizeof(id));
+	return id;
 }
 
 /* An id of a set, given as a value of a type. */
@@ -124,7 +114,7 @@ get_id(const DedupSet *set, Datum value, Oid type)
 			break;
 		case UUIDOID:
 			if (!bigints && !set->hashed)
-				return dedup_uuid(DatumGetUUIDP(value)->data);
+				return *DatumGetUUIDP(value);
 			break;
 		case TEXTOID:
 		case VARCHAROID:
@@ -133,7 +123,7 @@ get_id(const DedupSet *set, Datum value, Oid type)
 			value = CStringGetDatum(TextDatumGetCString(value));
 			if (bigints)
 				return bigint_id(DatumGetInt64(DirectFunctionCall1(int8in, value)));
-			return dedup_uuid(DatumGetUUIDP(DirectFunctionCall1(uuid_in, value))->data);
+			return *DatumGetUUIDP(DirectFunctionCall1(uuid_in, value));
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -192,7 +182,7 @@ chunk_of(const DedupSet *set, const DedupId *id, int level)
 {
 	if (set->id == INT8OID)
 		return bigint_of(id) >> set->chunk_bits;
-	return (int64) ((id->high & DEDUP_LEVEL_MASK(level)) | level);
+	return (int64) ((dedup_high(id) & DEDUP_LEVEL_MASK(level)) | level);
 }
 
 /* Notes the chunks that may hold the ids. */
@@ -218,10 +208,7 @@ find_chunks(const DedupSet *set, Batch *batch)
 				chunks[n++] = chunk;
 		}
 	}
-	batch->single = n == 1 && batch->n == 1;
-	batch->chunk = chunks[0];
-	if (!batch->single)
-		batch->chunks = roaring64_bigint_array(chunks, n);
+	batch->chunks = roaring64_bigint_array(chunks, n);
 	pfree(chunks);
 }
 
@@ -241,13 +228,7 @@ get_batch(FunctionCallInfo fcinfo, const DedupSet *set, Datum key, bool many)
 		*given = get_id(set, PG_GETARG_DATUM(2), type);
 	}
 	batch.ids = palloc(sizeof(DedupId) * Max(batch.ngiven, 1));
-	memcpy(batch.ids, given, sizeof(DedupId) * batch.ngiven);
-	qsort(batch.ids, batch.ngiven, sizeof(DedupId), dedup_compare);
-	for (int i = 0; i < batch.ngiven; i++)
-	{
-		if (i == 0 || dedup_compare(&batch.ids[i], &batch.ids[batch.n - 1]) != 0)
-			batch.ids[batch.n++] = batch.ids[i];
-	}
+	batch.n = dedup_sort(batch.ids, given, batch.ngiven);
 	batch.index = palloc(sizeof(int) * batch.ngiven);
 	for (int i = 0; i < batch.ngiven; i++)
 		batch.index[i] = (DedupId *) bsearch(&given[i], batch.ids, batch.n, sizeof(DedupId),
@@ -275,29 +256,14 @@ ids_array(const DedupSet *set, const DedupId *ids, int n)
 static Datum
 id_datum(const DedupSet *set, const DedupId *id)
 {
-	return set->id == UUIDOID ? dedup_uuid_datum(id) : Int64GetDatum(bigint_of(id));
+	return set->id == UUIDOID ? UUIDPGetDatum(id) : Int64GetDatum(bigint_of(id));
 }
 
-static Datum
-row_column(SPITupleTable *rows, uint64 i, int column)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(rows->vals[i], rows->tupdesc, column,
-									  &isnull);
-
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("tables of a dedup set must not contain nulls")));
-	return value;
-}
-
-/* What is known of the id in a row's first column. */
+/* What is known of an id, which is a row's first column. */
 static State *
-row_state(const DedupSet *set, Batch *batch, SPITupleTable *rows, uint64 i)
+row_state(const DedupSet *set, Batch *batch, Datum value)
 {
-	Datum		value = row_column(rows, i, 1);
-	DedupId		id = set->id == UUIDOID ? dedup_uuid(DatumGetUUIDP(value)->data) :
+	DedupId		id = set->id == UUIDOID ? *DatumGetUUIDP(value) :
 		bigint_id(DatumGetInt64(value));
 	DedupId    *found = bsearch(&id, batch->ids, batch->n, sizeof(DedupId),
 								dedup_compare);
@@ -309,25 +275,6 @@ row_state(const DedupSet *set, Batch *batch, SPITupleTable *rows, uint64 i)
 	return &batch->states[found - batch->ids];
 }
 
-/* The position of the first id that is not below another. */
-static int
-first_from(const Batch *batch, uint64 high)
-{
-	int			low = 0;
-	int			end = batch->n;
-
-	while (low < end)
-	{
-		int			middle = low + (end - low) / 2;
-
-		if (batch->ids[middle].high < high)
-			low = middle + 1;
-		else
-			end = middle;
-	}
-	return low;
-}
-
 /* Notes which of the ids lo to before hi the members of a chunk contain. */
 static void
 look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
@@ -335,15 +282,18 @@ look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
 	ToastSource source;
 	struct varlena *flat;
 	r64_set		view;
-	DedupId    *ids;
-	int			n;
 
 	if (set->id == UUIDOID)
 	{
-		ids = dedup_uuids(members, &n);
+		ArrayType  *array = DatumGetArrayTypeP(members);
+		int			n;
+		const DedupId *ids = dedup_uuids(array, &n);
+
 		for (int i = lo; i < hi; i++)
-			batch->states[i].held |= dedup_uuids_contain(ids, n, batch->ids[i]);
-		pfree(ids);
+			batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
+											 dedup_compare) != NULL;
+		if (PointerGetDatum(array) != members)
+			pfree(array);
 		return;
 	}
 	if (hi - lo == 1 && roaring64_toast_source(members, &source))
@@ -384,8 +334,7 @@ look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
 		span = ~DEDUP_LEVEL_MASK(Min(chunk & 15, DEDUP_LEVELS - 1));
 		from = (uint64) chunk & ~span;
 	}
-	lo = first_from(batch, from);
-	hi = from + span == PG_UINT64_MAX ? batch->n : first_from(batch, from + span + 1);
+	dedup_range(batch->ids, batch->n, from, from + span, &lo, &hi);
 	if (lo < hi)
 		look_into(set, batch, lo, hi, members);
 }
@@ -408,44 +357,32 @@ fail_to_serialize(void)
 static void
 look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
-	Datum		values[2] = {batch->key};
-	SPITupleTable *rows;
+	DedupRows	rows;
+	Datum		row[2];
 
-	values[1] = batch->n == 1 ? id_datum(set, batch->ids) :
-		ids_array(set, batch->ids, batch->n);
-	dedup_run(set, batch->n == 1 ? DEDUP_LOOK_ROW : DEDUP_LOOK_ROWS, values,
-			  snapshot);
-	rows = SPI_tuptable;
-	for (uint64 i = 0; i < rows->numvals; i++)
+	dedup_find(set, DEDUP_CLAIMS, batch->key,
+			   ids_array(set, batch->ids, batch->n), snapshot, &rows);
+	while (dedup_next(&rows, row))
 	{
-		State	   *state = row_state(set, batch, rows, i);
+		State	   *state = row_state(set, batch, row[0]);
 
 		if (state->row)
 			fail_to_serialize();
 		state->row = true;
-		state->present = DatumGetBool(row_column(rows, i, 2));
+		state->present = DatumGetBool(row[1]);
 	}
-	SPI_freetuptable(rows);
 }
 
 /* Looks into the chunks of all ids. */
 static void
 look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
-	Datum		values[2] = {batch->key};
-	SPITupleTable *rows;
+	DedupRows	rows;
+	Datum		row[2];
 
-	values[1] = batch->single ? Int64GetDatum(batch->chunk) : batch->chunks;
-	dedup_run(set, batch->single ? DEDUP_LOOK_CHUNK : DEDUP_LOOK_CHUNKS, values,
-			  snapshot);
-	rows = SPI_tuptable;
-	for (uint64 i = 0; i < rows->numvals; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		look_into_chunk(set, batch, DatumGetInt64(row_column(rows, i, 1)),
-						row_column(rows, i, 2));
-	}
-	SPI_freetuptable(rows);
+	dedup_find(set, DEDUP_CHUNKS, batch->key, batch->chunks, snapshot, &rows);
+	while (dedup_next(&rows, row))
+		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1]);
 }
 
 /*
@@ -471,19 +408,15 @@ look(DedupSet *set, Batch *batch, Snapshot snapshot)
 
 /*
  * The same for one id that is to be changed, but not at its row if the chunks say
- * that there is something to change: an insertion finds that out.
+ * that there is something to change: an insertion finds that out, and waits for
+ * whoever is changing it.
  */
 static void
 look_for_one(DedupSet *set, Batch *batch, Snapshot snapshot, bool present)
 {
-	if (set->distributed)
-	{
-		look(set, batch, snapshot);
-		return;
-	}
 	snapshot = RegisterSnapshot(snapshot);
 	look_at_chunks(set, batch, snapshot);
-	if (batch->states[0].held == present)
+	if (batch->states->held == present)
 		look_at_rows(set, batch, snapshot);
 	UnregisterSnapshot(snapshot);
 }
@@ -504,37 +437,20 @@ is_there(const State *state)
 }
 
 /*
- * The moment of the snapshot that the next statement will take.  It is known in
- * READ COMMITTED only: a snapshot that is kept for the whole transaction is a
- * copy, which has no number.
- */
-static Moment
-get_moment(void)
-{
-	Snapshot	snapshot;
-	Moment		moment;
-
-	snapshot = snapshot_of(GetTransactionSnapshot);
-	moment.ended = snapshot->snapXactCompletionCount;
-	moment.command = snapshot->curcid;
-	return moment;
-}
-
-/*
- * Whether a snapshot of now would see what one at the start has seen, but for
- * the command that wrote rows: no transaction has ended, and no trigger has
- * executed a command.  Another node cannot be asked.
+ * Whether a snapshot of now would see what one has seen that was taken when so
+ * many transactions had ended, but for the command that wrote rows: no transaction
+ * has ended since, and no trigger has executed a command.  The number is 0 if the
+ * snapshot is kept for the whole transaction.  Another node cannot be asked.
  */
 static bool
-is_unchanged(const DedupSet *set, Moment start)
+is_unchanged(const DedupSet *set, uint64 ended, CommandId command)
 {
 	Snapshot	now;
 
-	if (start.ended == 0 || set->distributed)
+	if (ended == 0 || set->distributed)
 		return false;
 	now = GetLatestSnapshot();
-	return now->snapXactCompletionCount == start.ended &&
-		now->curcid == start.command + 1;
+	return now->snapXactCompletionCount == ended && now->curcid == command + 1;
 }
 
 /*
@@ -546,7 +462,8 @@ put(DedupSet *set, Batch *batch, bool present)
 {
 	DedupId    *ids = palloc(sizeof(DedupId) * batch->n);
 	Datum		values[4] = {batch->key};
-	SPITupleTable *rows;
+	DedupRows	rows;
+	Datum		row[2];
 	bool		inserted = false;
 	bool		one;
 	int			n = 0;
@@ -562,20 +479,19 @@ put(DedupSet *set, Batch *batch, bool present)
 	values[1] = one ? id_datum(set, ids) : ids_array(set, ids, n);
 	values[2] = BoolGetDatum(present);
 	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
-	dedup_run(set, one ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values, InvalidSnapshot);
-	rows = SPI_tuptable;
-	for (uint64 i = 0; i < rows->numvals; i++)
+	dedup_run(set, one ? DEDUP_PUT_ONE : DEDUP_PUT_MANY, values,
+			  InvalidSnapshot, &rows);
+	while (dedup_next(&rows, row))
 	{
-		State	   *state = row_state(set, batch, rows, i);
+		State	   *state = row_state(set, batch, row[0]);
 
 		state->answer = true;
-		state->inserted = !DatumGetBool(row_column(rows, i, 2));
+		state->inserted = !DatumGetBool(row[1]);
 		/* the row that was seen is gone: the snapshot would show both */
 		if (state->inserted && state->row && IsolationUsesXactSnapshot())
 			fail_to_serialize();
 		inserted |= state->inserted;
 	}
-	SPI_freetuptable(rows);
 	return inserted;
 }
 
@@ -604,10 +520,13 @@ undo(DedupSet *set, Batch *batch, bool present)
 	if (IsolationUsesXactSnapshot())
 		fail_to_serialize();
 	values[1] = ids_array(set, ids, n);
-	dedup_run(set, DEDUP_UNDO, values, InvalidSnapshot);
+	dedup_run(set, DEDUP_UNDO, values, InvalidSnapshot, NULL);
 }
 
-/* Inserts the row of an id that has none, and returns whether it has none. */
+/*
+ * Inserts the row of the only id, and returns whether it had none.  Unlike put(),
+ * does not lock a row that is there.
+ */
 static bool
 insert(DedupSet *set, Batch *batch, bool present)
 {
@@ -617,32 +536,32 @@ insert(DedupSet *set, Batch *batch, bool present)
 	values[2] = BoolGetDatum(present);
 	values[3] = TimestampTzGetDatum(GetCurrentTimestamp());
 	state->inserted = state->answer =
-		dedup_run(set, DEDUP_INSERT, values, InvalidSnapshot) > 0;
+		dedup_run(set, DEDUP_INSERT, values, InvalidSnapshot, NULL) > 0;
 	return state->inserted;
 }
 
 static void
 change(DedupSet *set, Batch *batch, bool present)
 {
-	Moment		start = get_moment();
-	Snapshot	snapshot = GetTransactionSnapshot();
+	bool		one = batch->n == 1 && !set->distributed;
+	Snapshot	snapshot = snapshot_of(GetTransactionSnapshot);
+	uint64		ended = snapshot->snapXactCompletionCount;
+	CommandId	command = snapshot->curcid;
 	bool		inserted = false;
 
-	if (batch->n == 1)
-	{
+	if (one)
 		look_for_one(set, batch, snapshot, present);
-		if (!batch->states[0].row && batch->states[0].held != present)
-		{
-			inserted = insert(set, batch, present);
-			if (!inserted)
-				look(set, batch, snapshot_of(GetTransactionSnapshot));
-		}
-	}
 	else
 		look(set, batch, snapshot);
+	if (one && !batch->states->row && batch->states->held != present)
+	{
+		inserted = insert(set, batch, present);
+		if (!inserted)
+			look(set, batch, snapshot_of(GetTransactionSnapshot));
+	}
 	if (!inserted)
 		inserted = put(set, batch, present);
-	if (!inserted || is_unchanged(set, start))
+	if (!inserted || is_unchanged(set, ended, command))
 		return;
 	for (int i = 0; i < batch->n; i++)
 		batch->states[i].held = false;
@@ -653,19 +572,7 @@ change(DedupSet *set, Batch *batch, bool present)
 }
 
 static void
-claim(DedupSet *set, Batch *batch)
-{
-	change(set, batch, true);
-}
-
-static void
-forget(DedupSet *set, Batch *batch)
-{
-	change(set, batch, false);
-}
-
-static void
-seen(DedupSet *set, Batch *batch)
+see(DedupSet *set, Batch *batch)
 {
 	look(set, batch, GetActiveSnapshot());
 	for (int i = 0; i < batch->n; i++)
@@ -689,48 +596,40 @@ answers_array(Batch *batch, bool once)
 										   true, TYPALIGN_CHAR));
 }
 
-/* What a function of a set, a key and ids does; writer is that of dedup_open(). */
+/*
+ * What a function of a set, a key and an id, or many, does; writer is that of
+ * dedup_open(), and present what it makes them.
+ */
 static Datum
-answer(FunctionCallInfo fcinfo, const char *writer, bool many,
-	   void (*work) (DedupSet *set, Batch *batch))
+answer(FunctionCallInfo fcinfo, const char *writer, bool present)
 {
-	MemoryContext context = CurrentMemoryContext;
+	bool		many = get_fn_expr_rettype(fcinfo->flinfo) == BOOLARRAYOID;
 	Datum		key;
 	DedupSet   *set = dedup_open(fcinfo, writer, many ? "array of ids" : "id",
 								 &key);
 	Batch		batch = get_batch(fcinfo, set, key, many);
-	Datum		result;
 
-	if (batch.n > 0)
-		work(set, &batch);
-	MemoryContextSwitchTo(context);
-	result = many ? answers_array(&batch, writer != NULL) :
+	if (batch.n > 0 && writer != NULL)
+		change(set, &batch, present);
+	else if (batch.n > 0)
+		see(set, &batch);
+	return many ? answers_array(&batch, writer != NULL) :
 		BoolGetDatum(batch.states[0].answer);
-	SPI_finish();
-	return result;
 }
 
 /*
  * roaring64_dedup_claim(regclass, key text, id) returns boolean: makes an id
  * remembered; true if it was not.  The id is a bigint, uuid or text, as the set
  * has them, or text that is read as one.
+ *
+ * roaring64_dedup_claim_many(regclass, key text, ids) returns boolean[]: the same
+ * for each of an array of up to a million ids.  So for those below.
  */
 PG_FUNCTION_INFO_V1(roaring64_dedup_claim);
 Datum
 roaring64_dedup_claim(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, "roaring64_dedup_claim()", false, claim);
-}
-
-/*
- * roaring64_dedup_claim_many(regclass, key text, ids) returns boolean[]: the same
- * for each of an array of up to a million ids.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_claim_many);
-Datum
-roaring64_dedup_claim_many(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, "roaring64_dedup_claim_many()", true, claim);
+	return answer(fcinfo, "roaring64_dedup_claim()", true);
 }
 
 /*
@@ -741,18 +640,7 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_forget);
 Datum
 roaring64_dedup_forget(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, "roaring64_dedup_forget()", false, forget);
-}
-
-/*
- * roaring64_dedup_forget_many(regclass, key text, ids) returns boolean[]: the
- * same for each of an array of up to a million ids.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_forget_many);
-Datum
-roaring64_dedup_forget_many(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, "roaring64_dedup_forget_many()", true, forget);
+	return answer(fcinfo, "roaring64_dedup_forget()", false);
 }
 
 /*
@@ -763,16 +651,5 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
 Datum
 roaring64_dedup_seen(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, NULL, false, seen);
-}
-
-/*
- * roaring64_dedup_seen_many(regclass, key text, ids) returns boolean[]: the same
- * for each of an array of up to a million ids.
- */
-PG_FUNCTION_INFO_V1(roaring64_dedup_seen_many);
-Datum
-roaring64_dedup_seen_many(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, NULL, true, seen);
+	return answer(fcinfo, NULL, false);
 }

@@ -5,8 +5,8 @@
  *
  * A set is four tables of the user's; sql/parts/dedup.sql says which, how they
  * are changed, and which locks keep their writers apart.  Here are only claim,
- * forget and seen, for one id and for many, as statements on those tables that
- * are prepared once a session.
+ * forget and seen, for one id and for many: looks at those tables by their primary
+ * keys, and statements that are prepared once a session.
  *
  * src/dedup/dedup.h
  *
@@ -17,9 +17,12 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/snapshot.h"
+#include "utils/uuid.h"
 
 #include "type/roaring64.h"
 
@@ -27,14 +30,10 @@
 #define DEDUP_MAX_BATCH	1000000
 
 /*
- * An id, by what sorts it as its type does: the bytes of a uuid, or in high a
- * bigint with its sign bit turned over.
+ * An id, by bytes that sort as its type does: those of a uuid, or of a bigint whose
+ * sign bit is turned over, the highest first, and zeros.
  */
-typedef struct DedupId
-{
-	uint64		high;
-	uint64		low;
-} DedupId;
+typedef pg_uuid_t DedupId;
 
 #define DEDUP_SIGN		(UINT64CONST(1) << 63)
 
@@ -58,9 +57,7 @@ enum
 /* See statements in statements.c. */
 typedef enum DedupStatement
 {
-	DEDUP_LOOK_ROW,
 	DEDUP_LOOK_ROWS,
-	DEDUP_LOOK_CHUNK,
 	DEDUP_LOOK_CHUNKS,
 	DEDUP_INSERT,
 	DEDUP_PUT_ONE,
@@ -78,6 +75,7 @@ typedef struct DedupSet
 	const char *schema;			/* of the extension, quoted */
 	bool		hashed;			/* ids are those of texts */
 	bool		distributed;	/* by Citus */
+	bool		changed;		/* a table has, since this was found out */
 	int32		chunk_bits;		/* -1 if chunks of UUIDs are of all levels */
 	Oid			id;				/* bigint or uuid */
 	Oid			ids;			/* bigint[] or uuid[] */
@@ -85,18 +83,40 @@ typedef struct DedupSet
 	SPIPlanPtr	plans[DEDUP_STATEMENTS];
 } DedupSet;
 
+/* Rows that are being read. */
+typedef struct DedupRows
+{
+	Relation	table;			/* that they are in, or NULL */
+	Relation	index;
+	IndexScanDesc scan;
+	TupleTableSlot *slot;
+	AttrNumber	columns[2];
+	ScanKeyData keys[2];
+	bool		begun;			/* with an element of the array */
+	bool		uuids;			/* it has; or bigints */
+	const char *next;			/* of its elements */
+	uint64		left;			/* elements, or rows found */
+	SPITupleTable *found;		/* by a statement, without a table */
+} DedupRows;
+
+/* rows.c */
+extern void dedup_find(DedupSet *set, int table, Datum key, Datum array,
+					   Snapshot snapshot, DedupRows *rows);
+extern bool dedup_next(DedupRows *rows, Datum *values);
+
 /* statements.c */
 extern DedupSet *dedup_open(FunctionCallInfo fcinfo, const char *writer,
 							const char *third, Datum *key);
 extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
-						Snapshot snapshot);
+						Snapshot snapshot, DedupRows *rows);
 
 /* uuids.c */
-extern DedupId dedup_uuid(const unsigned char *bytes);
-extern Datum dedup_uuid_datum(const DedupId *id);
 extern Datum dedup_uuid_array(const DedupId *ids, int n);
-extern bool dedup_uuids_contain(const DedupId *ids, int n, DedupId id);
-extern DedupId *dedup_uuids(Datum members, int *n);
+extern const DedupId *dedup_uuids(ArrayType *array, int *n);
+extern uint64 dedup_high(const DedupId *id);
 extern int	dedup_compare(const void *a, const void *b);
+extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);
+extern void dedup_range(const DedupId *ids, int n, uint64 first, uint64 last,
+						int *lo, int *hi);
 
 #endif							/* ROARING64_DEDUP_H */

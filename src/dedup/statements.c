@@ -17,7 +17,6 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "jit/jit.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -26,13 +25,10 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/plancache.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "dedup/dedup.h"
-#include "server_planner.h"
 #include "type/roaring64.h"
 
 typedef struct SetEntry
@@ -48,12 +44,12 @@ static HTAB *sets = NULL;
  * they take and return is a letter each: k a key, i an id, I ids, c a chunk's
  * number, C several, p a boolean, t a time, m members.
  *
- * All but the change of a batch have one plan for all their parameters.  A
- * statement that finds rows finds them by their index: see plan_by_index().  On
- * Citus, only a statement on one table, and without WITH, can have one plan for
- * all: so there the change of one id is that of a batch.  And where an INSERT with
- * RETURNING leaves rows out, Citus counts them as returned, which SPI reports as an
- * error, unless the statement is within another.
+ * What writes one row has one plan for all its parameters.  On Citus that is so
+ * for what reads, too; elsewhere the plan for an array finds its rows by their index
+ * if there are many in the table now.  There, only a statement on one table, and
+ * without WITH, can have one plan for all: so there the change of one id is that of
+ * a batch.  And where an INSERT with RETURNING leaves rows out, Citus counts them as
+ * returned, which SPI reports as an error, unless the statement is within another.
  *
  * A batch goes in in the order of the array, which is sorted, and by one statement,
  * whether rows are there or not: two of them meet in the same order and never
@@ -64,56 +60,43 @@ typedef struct Statement
 	const char *text;
 	const char *takes;
 	const char *columns;		/* of rows */
-	bool		custom_plan;	/* made for each array */
-	bool		by_index;
 	int			result;
 } Statement;
 
 #define ROWS "INSERT INTO %1 AS c (key, id, present, claimed_at)"
 #define ONE " VALUES ($1, $2, $3, $4)"
 #define PUT(rows) \
-	"WITH put AS (" ROWS rows \
+	ROWS rows \
 	" ON CONFLICT (key, id) DO UPDATE SET present = excluded.present," \
 	" changed = true, claimed_at = excluded.claimed_at" \
 	" WHERE c.present OPERATOR(pg_catalog.<>) excluded.present" \
-	" RETURNING id, changed) SELECT id, changed FROM put"
+	" RETURNING id, changed"
+#define OF_KEY(column) \
+	" WHERE key OPERATOR(pg_catalog.=) $1" \
+	" AND " column " OPERATOR(pg_catalog.=) ANY ($2)"
 
 static const Statement statements[DEDUP_STATEMENTS] = {
-	[DEDUP_LOOK_ROW] = {
-		"SELECT id, present FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) $2",
-		"ki", "ip", false, true, SPI_OK_SELECT
-	},
 	[DEDUP_LOOK_ROWS] = {
-		"SELECT id, present FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		"kI", "ip", false, true, SPI_OK_SELECT
-	},
-	[DEDUP_LOOK_CHUNK] = {
-		"SELECT chunk, ids FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) $2",
-		"kc", "cm", false, true, SPI_OK_SELECT
+		"SELECT id, present FROM %1" OF_KEY("id"),
+		"kI", "ip", SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_CHUNKS] = {
-		"SELECT chunk, ids FROM %2 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) ANY ($2)",
-		"kC", "cm", false, true, SPI_OK_SELECT
+		"SELECT chunk, ids FROM %2" OF_KEY("chunk"),
+		"kC", "cm", SPI_OK_SELECT
 	},
 	[DEDUP_INSERT] = {
 		ROWS ONE " ON CONFLICT (key, id) DO NOTHING",
-		"kipt", "", false, false, SPI_OK_INSERT
+		"kipt", "", SPI_OK_INSERT
 	},
 	[DEDUP_PUT_ONE] = {
-		PUT(ONE), "kipt", "ip", false, false, SPI_OK_SELECT
+		PUT(ONE), "kipt", "ip", SPI_OK_INSERT_RETURNING
 	},
 	[DEDUP_PUT_MANY] = {
-		PUT(" SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i"),
-		"kIpt", "ip", true, false, SPI_OK_SELECT
+		"WITH put AS (" PUT(" SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i")
+		") SELECT id, changed FROM put", "kIpt", "ip", SPI_OK_SELECT
 	},
 	[DEDUP_UNDO] = {
-		"DELETE FROM %1 WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND id OPERATOR(pg_catalog.=) ANY ($2)",
-		"kI", "", false, true, SPI_OK_DELETE
+		"DELETE FROM %1" OF_KEY("id"), "kI", "", SPI_OK_DELETE
 	}
 };
 
@@ -133,6 +116,7 @@ table_changed(Datum arg, Oid relid)
 			changed |= set->tables[i] == relid;
 		if (!changed)
 			continue;
+		set->changed = true;
 		MemoryContextSetParent(set->context, TopTransactionContext);
 		hash_search(sets, &entry->relid, HASH_REMOVE, NULL);
 	}
@@ -220,70 +204,38 @@ get_plan(DedupSet *set, DedupStatement n)
 	SPIPlanPtr	plan = set->plans[n];
 	int			nargs = strlen(statement->takes);
 	Oid			types[4];
+	bool		one_plan;
 
 	if (plan != NULL)
 		return plan;
 	for (int i = 0; i < nargs; i++)
 		types[i] = type_of(set, statement->takes[i]);
-	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types,
-							  statement->custom_plan ?
-							  CURSOR_OPT_CUSTOM_PLAN : CURSOR_OPT_GENERIC_PLAN);
+	one_plan = statement->takes[1] == 'i' ||
+		(set->distributed && n != DEDUP_PUT_MANY);
+	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types, one_plan ?
+							  CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
 	return set->plans[n] = plan;
 }
 
 /*
- * Makes the plan of a statement, if there is none that is valid, without
- * sequential scans: a plan that is kept must find its rows by their index, also
- * where the table was empty when it was made and is not any more.  It finds few
- * rows: a bitmap and compiled code cost more than they save.
- *
- * The settings hold for the planner alone, and not for the statement, which may
- * fire triggers.  It uses this plan, for its tables are locked from here on, and
- * nothing that is done before it runs could have found the plan invalid.
- */
-static void
-plan_by_index(SPIPlanPtr plan)
-{
-	bool		seqscan = enable_seqscan;
-	bool		bitmapscan = enable_bitmapscan;
-	bool		jit = jit_enabled;
-	CachedPlan *cached;
-
-	PG_TRY();
-	{
-		enable_seqscan = false;
-		enable_bitmapscan = false;
-		jit_enabled = false;
-		cached = SPI_plan_get_cached_plan(plan);
-	}
-	PG_FINALLY();
-	{
-		enable_seqscan = seqscan;
-		enable_bitmapscan = bitmapscan;
-		jit_enabled = jit;
-	}
-	PG_END_TRY();
-	ReleaseCachedPlan(cached, CurrentResourceOwner);
-}
-
-/*
- * Runs a statement, one that reads with a snapshot.  Returns the number of rows.  A
- * trigger of the user's may have altered a table that it reads, so what it returns
- * is looked at.
+ * Runs a statement, one that reads with a snapshot, and begins to read its rows
+ * unless rows is NULL.  Returns their number.  A trigger of the user's may have
+ * altered a table that it reads, so what it returns is looked at.
  */
 uint64
-dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot)
+dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
+		  DedupRows *rows)
 {
 	const Statement *statement = &statements[n];
-	SPIPlanPtr	plan = get_plan(set, n);
+	uint64		processed;
 	int			code;
 
-	if (statement->by_index)
-		plan_by_index(plan);
-	code = SPI_execute_snapshot(plan, values, NULL, snapshot, InvalidSnapshot,
-								snapshot != InvalidSnapshot, true, 0);
+	SPI_connect();
+	code = SPI_execute_snapshot(get_plan(set, n), values, NULL, snapshot,
+								InvalidSnapshot, snapshot != InvalidSnapshot,
+								true, 0);
 	if (code != statement->result)
 		elog(ERROR, "statement %d of a dedup set returned %s", (int) n,
 			 SPI_result_code_string(code));
@@ -297,7 +249,16 @@ dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot)
 							relation_name(set->tables[DEDUP_SET])),
 					 errdetail("A column of its tables has another type.")));
 	}
-	return SPI_processed;
+	processed = SPI_processed;
+	if (rows == NULL)
+		SPI_finish();
+	else
+	{
+		rows->table = NULL;
+		rows->found = SPI_tuptable;
+		rows->left = processed;
+	}
+	return processed;
 }
 
 /*
@@ -319,6 +280,7 @@ read_options(DedupSet *set)
 	Datum		row[6];
 	bool		uuids;
 
+	SPI_connect();
 	if (SPI_execute_with_args(query, 1, &type, &value, NULL, true,
 							  0) != SPI_OK_SELECT || SPI_processed != 1)
 		elog(ERROR, "could not read the options of a dedup set");
@@ -339,7 +301,7 @@ read_options(DedupSet *set)
 	set->chunk_bits = DatumGetInt32(row[3]);
 	set->tables[DEDUP_CLAIMS] = DatumGetObjectId(row[4]);
 	set->tables[DEDUP_CHUNKS] = DatumGetObjectId(row[5]);
-	SPI_freetuptable(SPI_tuptable);
+	SPI_finish();
 }
 
 /* Returns the set of a first table, which a function of the extension asks for. */
@@ -406,8 +368,7 @@ lock_set(Oid relid)
 /*
  * Begins a function with the arguments set, key and a third, which must not be
  * NULL.  One that writes is given by its name; it cannot do so on a standby and
- * elsewhere.  Connects to SPI, and returns the set, valid until the end of the
- * transaction, and the key.  The set's first table is locked until then, whoever
+ * elsewhere.  Returns the set, valid until the end of the transaction, and the key.  The set's first table is locked until then, whoever
  * works with it; only drop waits for that.
  */
 DedupSet *
@@ -442,7 +403,6 @@ dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
 						   DEDUP_MAX_KEY)));
 
 	lock_set(relid);
-	SPI_connect();
 	set = find_set(relid, fcinfo->flinfo->fn_oid);
 	/* another node cannot be asked for its latest snapshot */
 	if (writer != NULL && set->distributed && IsolationUsesXactSnapshot())

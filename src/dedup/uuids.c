@@ -17,123 +17,113 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "port/pg_bswap.h"
-#include "utils/array.h"
-#include "utils/uuid.h"
 
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-#define UUID_ARRAY_SIZE(n) \
-	(ARR_OVERHEAD_NONULLS(1) + (Size) UUID_LEN * (n))
-
-/* The ids lo to before hi of a split, all of one chunk. */
-typedef struct Part
-{
-	int			lo;
-	int			hi;
-	int			level;
-} Part;
-
+/* Ids that roaring64_uuids_split returns in parts. */
 typedef struct Split
 {
-	DedupId    *ids;
-	int			most;			/* of a chunk, unless it is of the last level */
-	Part	   *parts;
-	int			nparts;
-	int			maxparts;
+	DedupId    *ids;			/* distinct, ascending */
+	int			n;
+	int			level;			/* of chunks, at least */
+	int			most;			/* ids of one, unless it is of the last level */
+	int			done;			/* ids returned */
 } Split;
-
-DedupId
-dedup_uuid(const unsigned char *bytes)
-{
-	DedupId		id;
-
-	memcpy(&id, bytes, UUID_LEN);
-	id.high = pg_ntoh64(id.high);
-	id.low = pg_ntoh64(id.low);
-	return id;
-}
-
-static void
-write_uuid(char *bytes, const DedupId *id)
-{
-	uint64		words[2] = {pg_hton64(id->high), pg_hton64(id->low)};
-
-	memcpy(bytes, words, UUID_LEN);
-}
-
-Datum
-dedup_uuid_datum(const DedupId *id)
-{
-	char	   *bytes = palloc(UUID_LEN);
-
-	write_uuid(bytes, id);
-	return PointerGetDatum(bytes);
-}
 
 /* Returns ids as a uuid[]. */
 Datum
 dedup_uuid_array(const DedupId *ids, int n)
 {
+	Size		size = ARR_OVERHEAD_NONULLS(1) + sizeof(DedupId) * n;
 	ArrayType  *array;
 
 	if (n == 0)
 		return PointerGetDatum(construct_empty_array(UUIDOID));
-	if (UUID_ARRAY_SIZE(n) > MaxAllocSize)
+	if (size > MaxAllocSize)
 		roaring64_too_large("array of UUIDs", "Use several keys.");
-	array = palloc0(UUID_ARRAY_SIZE(n));
-	SET_VARSIZE(array, UUID_ARRAY_SIZE(n));
+	array = palloc0(size);
+	SET_VARSIZE(array, size);
 	array->ndim = 1;
 	array->elemtype = UUIDOID;
 	ARR_DIMS(array)[0] = n;
 	ARR_LBOUND(array)[0] = 1;
-	for (int i = 0; i < n; i++)
-		write_uuid(ARR_DATA_PTR(array) + (Size) UUID_LEN * i, &ids[i]);
+	memcpy(ARR_DATA_PTR(array), ids, sizeof(DedupId) * n);
 	return PointerGetDatum(array);
 }
 
-/* Returns the ids of a uuid[], palloc'd, in its order. */
-DedupId *
-dedup_uuids(Datum members, int *n)
+/* Returns the ids of a uuid[], in its order. */
+const DedupId *
+dedup_uuids(ArrayType *array, int *n)
 {
-	ArrayType  *array = DatumGetArrayTypeP(members);
-	const char *data = ARR_DATA_PTR(array);
-	DedupId    *ids;
-
 	if (ARR_ELEMTYPE(array) != UUIDOID || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("array must not contain nulls"),
 				 errhint("Remove them with array_remove(array, NULL).")));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	ids = MemoryContextAllocHuge(CurrentMemoryContext,
-								 sizeof(DedupId) * Max((Size) *n, 1));
-	for (int i = 0; i < *n; i++)
-		ids[i] = dedup_uuid((const unsigned char *) data + (Size) UUID_LEN * i);
-	if (PointerGetDatum(array) != members)
-		pfree(array);
-	return ids;
+	return (const DedupId *) ARR_DATA_PTR(array);
+}
+
+/* The first 64 bits of an id. */
+uint64
+dedup_high(const DedupId *id)
+{
+	uint64		high;
+
+	memcpy(&high, id, sizeof(high));
+	return pg_ntoh64(high);
 }
 
 /* Orders ids, as qsort() wants it. */
 int
 dedup_compare(const void *a, const void *b)
 {
-	const DedupId *x = a;
-	const DedupId *y = b;
-
-	if (x->high != y->high)
-		return x->high < y->high ? -1 : 1;
-	return x->low < y->low ? -1 : x->low > y->low;
+	return memcmp(a, b, sizeof(DedupId));
 }
 
-/* Whether an id is one of n that ascend. */
-bool
-dedup_uuids_contain(const DedupId *ids, int n, DedupId id)
+/* Copies distinct ids of n in ascending order; returns how many they are. */
+int
+dedup_sort(DedupId *ids, const DedupId *given, int n)
 {
-	return bsearch(&id, ids, n, sizeof(DedupId), dedup_compare) != NULL;
+	int			distinct = 0;
+
+	memcpy(ids, given, sizeof(DedupId) * n);
+	qsort(ids, n, sizeof(DedupId), dedup_compare);
+	for (int i = 0; i < n; i++)
+	{
+		if (i == 0 || dedup_compare(&ids[i], &ids[distinct - 1]) != 0)
+			ids[distinct++] = ids[i];
+	}
+	return distinct;
+}
+
+/* The position of the first of n ascending ids whose first bits are high or more. */
+static int
+first_from(const DedupId *ids, int n, uint64 high)
+{
+	int			low = 0;
+
+	while (low < n)
+	{
+		int			middle = low + (n - low) / 2;
+
+		if (dedup_high(&ids[middle]) < high)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Finds the positions lo to before hi of ascending ids with first bits in a range. */
+void
+dedup_range(const DedupId *ids, int n, uint64 first, uint64 last, int *lo,
+			int *hi)
+{
+	*lo = first_from(ids, n, first);
+	*hi = last == PG_UINT64_MAX ? n : first_from(ids, n, last + 1);
 }
 
 /*
@@ -145,8 +135,8 @@ merge_uuids(FunctionCallInfo fcinfo, bool first, bool both, bool second)
 {
 	int			na;
 	int			nb;
-	DedupId    *a = dedup_uuids(PG_GETARG_DATUM(0), &na);
-	DedupId    *b = dedup_uuids(PG_GETARG_DATUM(1), &nb);
+	const DedupId *a = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &na);
+	const DedupId *b = dedup_uuids(PG_GETARG_ARRAYTYPE_P(1), &nb);
 	DedupId    *ids = MemoryContextAllocHuge(CurrentMemoryContext,
 											 sizeof(DedupId) * ((Size) na + nb + 1));
 	Datum		result;
@@ -163,8 +153,6 @@ merge_uuids(FunctionCallInfo fcinfo, bool first, bool both, bool second)
 		j += order >= 0;
 	}
 	result = dedup_uuid_array(ids, n);
-	pfree(a);
-	pfree(b);
 	pfree(ids);
 	return result;
 }
@@ -211,45 +199,14 @@ roaring64_uuids_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]);
 }
 
-/* Notes the parts of the ids lo to before hi, which agree down to a level. */
-static void
-add_parts(Split *split, int lo, int hi, int level)
-{
-	uint64		mask;
-
-	check_stack_depth();
-	if (level == DEDUP_LEVELS - 1 || hi - lo <= split->most)
-	{
-		if (split->nparts == split->maxparts)
-		{
-			split->maxparts *= 2;
-			split->parts = repalloc_huge(split->parts,
-										 sizeof(Part) * split->maxparts);
-		}
-		split->parts[split->nparts].lo = lo;
-		split->parts[split->nparts].hi = hi;
-		split->parts[split->nparts++].level = level;
-		return;
-	}
-	mask = DEDUP_LEVEL_MASK(level + 1);
-	for (int from = lo, to; from < hi; from = to)
-	{
-		for (to = from + 1; to < hi &&
-			 (split->ids[to].high & mask) == (split->ids[from].high & mask);)
-			to++;
-		add_parts(split, from, to, level + 1);
-	}
-}
-
 /* The first call of roaring64_uuids_split: what all rows need. */
 static void
 begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 {
-	Split	   *split = palloc0(sizeof(Split));
+	Split	   *split = palloc(sizeof(Split));
 	int32		bits = PG_GETARG_INT32(1);
-	uint64		mask;
+	const DedupId *given;
 	int			n;
-	int			distinct = 0;
 
 	if (bits > 64 || bits < 64 - 4 * (DEDUP_LEVELS - 1) || bits % 4 != 0)
 		ereport(ERROR,
@@ -258,27 +215,14 @@ begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 						64 - 4 * (DEDUP_LEVELS - 1))));
 	if (get_call_result_type(fcinfo, NULL, &funcctx->tuple_desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	split->ids = dedup_uuids(PG_GETARG_DATUM(0), &n);
-	qsort(split->ids, n, sizeof(DedupId), dedup_compare);
-	for (int i = 0; i < n; i++)
-	{
-		if (i == 0 || dedup_compare(&split->ids[i], &split->ids[i - 1]) != 0)
-			split->ids[distinct++] = split->ids[i];
-	}
+	given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &n);
+	split->ids = MemoryContextAllocHuge(CurrentMemoryContext,
+										sizeof(DedupId) * ((Size) n + 1));
+	split->n = dedup_sort(split->ids, given, n);
+	split->level = (64 - bits) / 4;
 	split->most = PG_GETARG_INT32(2);
-	split->maxparts = 64;
-	split->parts = palloc(sizeof(Part) * split->maxparts);
-	mask = DEDUP_LEVEL_MASK((64 - bits) / 4);
-	for (int from = 0, to; from < distinct; from = to)
-	{
-		for (to = from + 1; to < distinct &&
-			 (split->ids[to].high & mask) == (split->ids[from].high & mask);)
-			to++;
-		CHECK_FOR_INTERRUPTS();
-		add_parts(split, from, to, (64 - bits) / 4);
-	}
+	split->done = 0;
 	funcctx->user_fctx = split;
-	funcctx->max_calls = split->nparts;
 }
 
 /*
@@ -292,6 +236,7 @@ Datum
 roaring64_uuids_split(PG_FUNCTION_ARGS)
 {
 	FuncCallContext *funcctx;
+	Split	   *split;
 
 	if (SRF_IS_FIRSTCALL())
 	{
@@ -303,16 +248,26 @@ roaring64_uuids_split(PG_FUNCTION_ARGS)
 		MemoryContextSwitchTo(old);
 	}
 	funcctx = SRF_PERCALL_SETUP();
-	if (funcctx->call_cntr < funcctx->max_calls)
+	split = funcctx->user_fctx;
+	if (split->done < split->n)
 	{
-		const Split *split = funcctx->user_fctx;
-		const Part *part = &split->parts[funcctx->call_cntr];
-		uint64		chunk = (split->ids[part->lo].high & DEDUP_LEVEL_MASK(part->level)) | part->level;
+		uint64		high = dedup_high(&split->ids[split->done]);
+		int			level = split->level;
+		uint64		mask = DEDUP_LEVEL_MASK(level);
 		Datum		values[2];
 		bool		nulls[2] = {false, false};
+		int			lo;
+		int			hi;
 
-		values[0] = Int64GetDatum((int64) chunk);
-		values[1] = dedup_uuid_array(split->ids + part->lo, part->hi - part->lo);
+		dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &hi);
+		while (hi - lo > split->most && level < DEDUP_LEVELS - 1)
+		{
+			mask = DEDUP_LEVEL_MASK(++level);
+			dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &hi);
+		}
+		values[0] = Int64GetDatum((int64) ((high & mask) | level));
+		values[1] = dedup_uuid_array(split->ids + lo, hi - lo);
+		split->done = hi;
 		SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
 																   values, nulls)));
 	}

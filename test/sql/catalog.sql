@@ -50,7 +50,7 @@ SELECT oid::regprocedure, name FROM functions, unnest(proargnames) AS name WHERE
 SELECT oid::regprocedure, prosrc FROM functions
 WHERE prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	AND prosrc !~ ('^' || ltrim(proname, '_') || '($|_)')
-	AND proname !~ '^roaring64_from_.*_array$';
+	AND proname !~ '^roaring64_(from_.*_array|dedup_.*_many)$';
 -- a function that does not prepare with parameters of no known type, as most
 -- drivers send them, or takes them for something else
 CREATE FUNCTION pg_temp.prepares(statement text, types oid[]) RETURNS boolean LANGUAGE plpgsql AS $$

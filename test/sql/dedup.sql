@@ -208,6 +208,7 @@ SELECT roaring64_dedup_drop('large');
 --
 BEGIN;
 ALTER TABLE seen_claims DROP CONSTRAINT seen_claims_pkey;
+SELECT roaring64_dedup_seen('seen', 'k', 12345), roaring64_dedup_seen('seen', 'k', 1);
 SELECT roaring64_dedup_claim('seen', 'k', 12345);
 ROLLBACK;
 
@@ -472,7 +473,7 @@ SELECT roaring64_dedup_count('grows', 'k'), roaring64_dedup_export_uuids('grows'
 -- Random operations against a table
 --
 CREATE TABLE plain (key text, n bigint, PRIMARY KEY (key, n));
-CREATE PROCEDURE random_operations(name text, id_type text, bits integer, kept text, steps integer) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE random_operations(name text, id_type text, bits integer, kept text, steps integer, guarded text DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
 	seed double precision := random();
 	k text;
@@ -485,6 +486,7 @@ BEGIN
 	PERFORM setseed(seed);
 	DELETE FROM plain;
 	EXECUTE format('SELECT roaring64_dedup_create(%L, id_type => %L, chunk_bits => %L%s)', name, id_type, bits, kept);
+	IF guarded IS NOT NULL THEN EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name || guarded); END IF;
 	FOR i IN 1 .. steps LOOP
 		k := 'k' || (random() * 3)::int;
 		x := (random() * 400 - 200)::bigint * CASE (random() * 2)::int WHEN 0 THEN 1 WHEN 1 THEN 4096 ELSE 45035996273704960 END;
@@ -544,6 +546,11 @@ CALL random_operations('r4', 'uuid', NULL, '', 200);
 CALL random_operations('r5', 'uuid', 52, ', keep => 1000000', 200);
 CALL random_operations('r6', 'text', 64, ', remember => ''1 day''', 200);
 CALL random_operations('r7', 'text', NULL, ', keep => 1000000', 200);
+-- where rows are not found by their index but by statements: in one table or the other
+CALL random_operations('r8', 'bigint', 20, '', 200, '_claims');
+CALL random_operations('r9', 'bigint', 8, ', keep => 1000000', 200, '_chunks');
+CALL random_operations('ra', 'uuid', NULL, '', 200, '_chunks');
+CALL random_operations('rb', 'text', 64, ', remember => ''1 day''', 200, '_claims');
 
 --
 -- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept
@@ -610,28 +617,15 @@ SELECT sum(seq_tup_read) AS read FROM pg_stat_xact_user_tables WHERE relname LIK
 COMMIT;
 DROP FUNCTION scans;
 SELECT roaring64_dedup_drop('grown');
--- settings for that hold for the planner alone: what a trigger runs has the caller's
-SELECT roaring64_dedup_create('settings');
-CREATE TABLE had (setting text);
-CREATE FUNCTION has() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-	INSERT INTO dedup_test.had SELECT name || ' ' || setting FROM pg_settings WHERE name IN ('enable_seqscan', 'enable_bitmapscan', 'jit');
-	RETURN coalesce(NEW, OLD);
-END $$;
-CREATE TRIGGER has BEFORE INSERT OR UPDATE OR DELETE ON settings_claims FOR EACH ROW EXECUTE FUNCTION has();
-CREATE TRIGGER has BEFORE INSERT OR UPDATE ON settings_chunks FOR EACH ROW EXECUTE FUNCTION has();
-SELECT roaring64_dedup_claim('settings', 'k', 1), roaring64_dedup_claim_many('settings', 'k', '{2,3}'), roaring64_dedup_forget('settings', 'k', 3);
-CALL roaring64_dedup_fold('settings');
-SELECT roaring64_dedup_import('settings', 'k', '{4}'), roaring64_dedup_forget('settings', 'k', 4);
-SELECT setting = (SELECT name || ' ' || s.setting FROM pg_settings AS s WHERE name = split_part(had.setting, ' ', 1)) AS unchanged, count(*) > 20 AS often
-FROM had GROUP BY 1;
--- and its errors keep their hints
-CREATE OR REPLACE FUNCTION has() RETURNS trigger LANGUAGE plpgsql AS $$
+-- errors of triggers keep their hints
+SELECT roaring64_dedup_create('triggered');
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE insufficient_privilege USING MESSAGE = 'not by you', HINT = 'Ask the owner.';
 END $$;
-SELECT roaring64_dedup_claim('settings', 'k', 5);
-SELECT roaring64_dedup_drop('settings');
+CREATE TRIGGER refuse BEFORE INSERT ON triggered_claims FOR EACH ROW EXECUTE FUNCTION refuse();
+SELECT roaring64_dedup_claim('triggered', 'k', 5);
+SELECT roaring64_dedup_drop('triggered');
 -- all that only reads can be part of a parallel plan
 SELECT set_config(name, CASE vartype WHEN 'bool' THEN 'on' ELSE '1' END, false) FROM pg_settings
 WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \g /dev/null

@@ -28,8 +28,7 @@
 #
 #	- no second look: what a change finds in the chunks after its insertion is not
 #	  looked at (change() in claims.c).  Claims of an id follow each other;
-#	- the second look has the transaction's snapshot (DEDUP_LATEST is taken for
-#	  DEDUP_ITS_OWN in dedup_run());
+#	- the second look has the transaction's snapshot (change() in claims.c);
 #	- fold takes rows that say that an id was forgotten, and leaves it in the chunk
 #	  (_roaring64_dedup_cut does nothing).  What is exported is not what history says.
 

@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.c
+ *	  The rows of claims, and of chunks, that a key and an array have.
+ *
+ * A change of one id looks at a row or two, which takes the executor several
+ * times as long to begin as to find.  So where it would only read a plain table by
+ * its primary key, for a user who may, that is done here, with no plan that could
+ * take another way.  All else is a statement's.
+ *
+ * src/dedup/rows.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/stratnum.h"
+#include "access/tableam.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "dedup/dedup.h"
+
+/* The number of a column of a name and a type, or 0. */
+static AttrNumber
+find_column(Relation table, const char *name, Oid type)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+
+		if (column->atttypid == type && strcmp(NameStr(column->attname), name) == 0)
+			return column->attnum;
+	}
+	return InvalidAttrNumber;
+}
+
+/*
+ * Whether a table is one of which all rows of a key and an id or a chunk are found
+ * by its primary key, and what they have is what is wanted.  Notes the columns.
+ */
+static bool
+is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
+{
+	AttrNumber	key = find_column(table, "key", TEXTOID);
+	const int16 *columns;
+
+	rows->columns[0] = claims ? find_column(table, "id", set->id) :
+		find_column(table, "chunk", INT8OID);
+	rows->columns[1] = claims ? find_column(table, "present", BOOLOID) :
+		find_column(table, "ids", set->members);
+	if (table->rd_rel->relkind != RELKIND_RELATION ||
+		table->rd_rel->relrowsecurity || key == InvalidAttrNumber ||
+		rows->columns[0] == InvalidAttrNumber ||
+		rows->columns[1] == InvalidAttrNumber)
+		return false;
+	if (!table->rd_indexvalid)
+		list_free(RelationGetIndexList(table));
+	if (!OidIsValid(table->rd_pkindex))
+		return false;
+	rows->index = index_open(table->rd_pkindex, AccessShareLock);
+	columns = rows->index->rd_index->indkey.values;
+	if (rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
+		columns[1] == rows->columns[0])
+		return true;
+	index_close(rows->index, NoLock);
+	return false;
+}
+
+/*
+ * Opens a table to be read by its primary key, or returns NULL: also if it has been
+ * changed while its lock was waited for, as Citus may have distributed it.
+ */
+static Relation
+open_plain(const DedupSet *set, int table, DedupRows *rows)
+{
+	Oid			relid = set->tables[table];
+	bool		missing = false;
+	Relation	relation;
+
+	if (set->distributed ||
+		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT,
+							  &missing) != ACLCHECK_OK)
+		return NULL;
+	relation = try_relation_open(relid, AccessShareLock);
+	if (relation != NULL &&
+		(set->changed || !is_plain(set, relation, table == DEDUP_CLAIMS, rows)))
+	{
+		relation_close(relation, NoLock);
+		relation = NULL;
+	}
+	return relation;
+}
+
+/*
+ * Begins to read the rows that a key and the elements of an array have, which are
+ * ids for the table of claims, or numbers for that of chunks, with a snapshot that is
+ * registered.  All of them must be read.
+ */
+void
+dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
+		   DedupRows *rows)
+{
+	ArrayType  *elements = DatumGetArrayTypeP(array);
+	Datum		values[2] = {key, array};
+	Oid			collation;
+
+	rows->table = open_plain(set, table, rows);
+	if (rows->table == NULL)
+	{
+		dedup_run(set, table == DEDUP_CLAIMS ? DEDUP_LOOK_ROWS : DEDUP_LOOK_CHUNKS,
+				  values, snapshot, rows);
+		return;
+	}
+	rows->uuids = ARR_ELEMTYPE(elements) == UUIDOID;
+	rows->next = ARR_DATA_PTR(elements);
+	rows->left = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
+	rows->begun = false;
+	collation = rows->index->rd_indcollation[0];
+	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
+						   InvalidOid, collation, F_TEXTEQ, key);
+	ScanKeyEntryInitialize(&rows->keys[1], 0, 2, BTEqualStrategyNumber,
+						   InvalidOid, InvalidOid,
+						   rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
+	rows->slot = table_slot_create(rows->table, NULL);
+	rows->scan = roaring64_index_beginscan(rows->table, rows->index, snapshot, 2);
+}
+
+/* Goes to the next row in the table; returns false if there is none. */
+static bool
+next_in_table(DedupRows *rows)
+{
+	while (!rows->begun ||
+		   !index_getnext_slot(rows->scan, ForwardScanDirection, rows->slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rows->left-- == 0)
+		{
+			index_endscan(rows->scan);
+			ExecDropSingleTupleTableSlot(rows->slot);
+			index_close(rows->index, NoLock);
+			relation_close(rows->table, NoLock);
+			return false;
+		}
+		rows->keys[1].sk_argument = rows->uuids ? PointerGetDatum(rows->next) :
+			Int64GetDatum(*(const int64 *) rows->next);
+		rows->next += rows->uuids ? UUID_LEN : sizeof(int64);
+		rows->begun = true;
+		index_rescan(rows->scan, rows->keys, 2, NULL, 0);
+	}
+	return true;
+}
+
+/*
+ * Reads two columns of the next row, valid until the one after it is read.
+ * Returns false at the end.
+ */
+bool
+dedup_next(DedupRows *rows, Datum *values)
+{
+	bool		nulls[2];
+
+	CHECK_FOR_INTERRUPTS();
+	if (rows->table == NULL && rows->left == 0)
+	{
+		SPI_finish();
+		return false;
+	}
+	if (rows->table != NULL && !next_in_table(rows))
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		if (rows->table != NULL)
+			values[i] = slot_getattr(rows->slot, rows->columns[i], &nulls[i]);
+		else
+			values[i] = SPI_getbinval(rows->found->vals[rows->found->numvals - rows->left],
+									  rows->found->tupdesc, i + 1, &nulls[i]);
+	}
+	if (nulls[0] || nulls[1])
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("tables of a dedup set must not contain nulls")));
+	rows->left -= rows->table == NULL;
+	return true;
+}
