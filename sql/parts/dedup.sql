@@ -528,7 +528,8 @@ COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
 -- Remembers ids, as members of chunks, and returns those that are new.  The key's
 -- row of windows is locked before anything is read that counts, and written if anything
 -- is: a REPEATABLE READ transaction that has missed that gets an error.  Rows that say
--- that an id was forgotten are turned over; the others say that it is there.
+-- that an id was forgotten are turned over, and locked before that in the order in which
+-- a batch locks them; the others say that it is there.
 CREATE FUNCTION _roaring64_dedup_append(dedup regclass, key text, ids anyelement, nothing anyelement)
 RETURNS anyelement
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
@@ -552,8 +553,9 @@ BEGIN
 	INTO rows_of USING ids;
 	rows_of := ' WHERE key = $1 AND ' || rows_of;
 
-	EXECUTE format('WITH back AS (UPDATE %1$s SET present = true, changed = true, claimed_at = $4' || rows_of
-				   || ' AND NOT present RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
+	EXECUTE format('WITH back AS (UPDATE %1$s SET present = true, changed = true, claimed_at = $4 WHERE key = $1'
+				   ' AND id IN (SELECT id FROM %1$s' || rows_of || ' AND NOT present ORDER BY id FOR UPDATE)'
+				   ' RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
 	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
 				   || ' UNION ALL SELECT %4$s_and(c.ids, p.ids) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
