@@ -81,17 +81,17 @@ BEGIN
 	PERFORM @extschema@._roaring64_dedup_exists($1);
 	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
 		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
-		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('cutoff', 'int8'))
+		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'))
 		AS c (name, type) ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
 	WHERE a.attrelid = $1;
-	IF found = 10 THEN
+	IF found = 9 THEN
 		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.id_type, s.chunk_bits,'
-					   ' s.clock, s.cutoff, count(*) OVER () FROM ONLY %s AS s', $1)
-		INTO names, remember, keep, id_type, chunk_bits, clock, cutoff, found;
+					   ' s.clock, count(*) OVER () FROM ONLY %s AS s', $1)
+		INTO names, remember, keep, id_type, chunk_bits, clock, found;
 	END IF;
 	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}')
 		OR chunk_bits NOT BETWEEN (CASE id_type WHEN 'bigint' THEN 0 ELSE 16 END) AND 64
-		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock, cutoff) > 0
+		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock) > 0
 		OR id_type = 'bigint' AND coalesce(chunk_bits, 64) > 63 OR id_type <> 'bigint' AND chunk_bits % 4 <> 0 THEN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a dedup set', $1),
@@ -105,11 +105,12 @@ BEGIN
 	END IF;
 	names := names || @extschema@._roaring64_dedup_words(names[2], id_type, chunk_bits);
 	generation := clock;
+	cutoff := -1;
 	IF remember IS NOT NULL THEN
 		-- a generation is half a window long, and goes a window and a half later
 		span := greatest(extract(epoch FROM remember) * 500000, 1);
 		generation := (clock / span + 1) * span;
-		cutoff := greatest(cutoff, (clock - 3 * span) / span * span - CASE WHEN clock < 3 * span THEN span ELSE 0 END);
+		cutoff := greatest(-1, (clock / span - 3) * span);
 	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_options(regclass) IS
@@ -222,65 +223,23 @@ COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 -- part of what there is; so are chunks, of which each fold replaces some.  A chunk
 -- of a kilobyte has room to grow on its page, and is not put out of line, where it
 -- takes longer to find, while two have.  One of bigints is not compressed: that would
--- save next to nothing, and a part of it could not be read alone.  The short columns of
--- claims come first, as most keys leave room for them before the alignment of the rest.
-CREATE FUNCTION _roaring64_dedup_make(made text, remember interval, keep bigint, id_type text, chunk_bits integer)
+-- save next to nothing, and a part of it could not be read alone.  Of UUIDs that begin
+-- with a time lz4 saves a quarter, and pglz, which wants to save more, nothing.  The
+-- short columns of claims come first, as most keys leave room for them before the
+-- alignment of the rest.
+CREATE FUNCTION _roaring64_dedup_make(name text, schema text, remember interval, keep bigint, id_type text,
+									  chunk_bits integer)
 RETURNS regclass
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	made text := @extschema@._roaring64_new_table(name, schema);
 	home text := (parse_ident(made))[1];
 	base text := (parse_ident(made))[2];
-	compression text := '';
-BEGIN
-	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
-		RAISE name_too_long USING
-			MESSAGE = format('name of dedup set "%s" is too long', base),
-			DETAIL = 'The names of its tables and indexes are up to 13 bytes longer.';
-	END IF;
-	IF to_regclass(made) IS NOT NULL THEN
-		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', base);
-	END IF;
-	IF EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
-		compression := 'COMPRESSION lz4';
-	END IF;
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, present boolean NOT NULL DEFAULT true,'
-				   ' changed boolean NOT NULL DEFAULT false, id %s NOT NULL,'
-				   ' claimed_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (key, id))'
-				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
-				   home, base || '_claims', CASE id_type WHEN 'bigint' THEN 'bigint' ELSE 'uuid' END);
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
-				   ' ids %s %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
-				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01,'
-				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
-				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks',
-				   CASE id_type WHEN 'bigint' THEN '@extschema@.roaring64' ELSE 'uuid[]' END, compression);
-	IF id_type = 'bigint' THEN
-		EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
-	END IF;
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
-				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
-				   ' WITH (fillfactor = 80)', home, base || '_windows');
-	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
-				   ' id_type text NOT NULL, chunk_bits integer, remember interval, keep bigint,'
-				   ' clock bigint NOT NULL DEFAULT 0, clock_read timestamptz NOT NULL DEFAULT clock_timestamp(),'
-				   ' cutoff bigint NOT NULL DEFAULT -1)', home, base);
-	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, id_type, chunk_bits, remember, keep)'
-				   ' VALUES ($1, $2, $3, $4, $5, $6, $7)', home, base)
-	USING base || '_claims', base || '_chunks', base || '_windows', id_type, chunk_bits, remember, keep;
-	RETURN made::regclass;
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_make(text, interval, bigint, text, integer) IS
-'makes the tables of a dedup set';
-
--- The name is that of a table in the caller's search_path.
-CREATE FUNCTION _roaring64_dedup_check(name text, schema text, remember interval, keep bigint, id_type text,
-									   chunk_bits integer)
-RETURNS regclass
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
+	ids text := CASE WHEN id_type = 'bigint' THEN '@extschema@.roaring64'
+		WHEN EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))
+			THEN 'uuid[] COMPRESSION lz4' ELSE 'uuid[]' END;
 BEGIN
 	IF coalesce(id_type, '') <> ALL ('{bigint,uuid,text}') THEN
 		RAISE invalid_parameter_value USING
@@ -293,13 +252,45 @@ BEGIN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"chunk_bits" of UUIDs must be a multiple of 4 between 16 and 64';
 	END IF;
-	RETURN @extschema@._roaring64_dedup_make(@extschema@._roaring64_new_table(name, schema),
-		@extschema@._roaring64_dedup_window(remember, keep), keep, id_type,
-		CASE id_type WHEN 'bigint' THEN coalesce(chunk_bits, 20) ELSE chunk_bits END);
+	remember := @extschema@._roaring64_dedup_window(remember, keep);
+	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
+		RAISE name_too_long USING
+			MESSAGE = format('name of dedup set "%s" is too long', base),
+			DETAIL = 'The names of its tables and indexes are up to 13 bytes longer.';
+	END IF;
+	IF to_regclass(made) IS NOT NULL THEN
+		RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', base);
+	END IF;
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, present boolean NOT NULL DEFAULT true,'
+				   ' changed boolean NOT NULL DEFAULT false, id %s NOT NULL,'
+				   ' claimed_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (key, id))'
+				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
+				   home, base || '_claims', CASE id_type WHEN 'bigint' THEN 'bigint' ELSE 'uuid' END);
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
+				   ' ids %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
+				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01,'
+				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
+				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks', ids);
+	IF id_type = 'bigint' THEN
+		EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
+	END IF;
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
+				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
+				   ' WITH (fillfactor = 80)', home, base || '_windows');
+	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
+				   ' id_type text NOT NULL, chunk_bits integer, remember interval, keep bigint,'
+				   ' clock bigint NOT NULL DEFAULT 0, clock_read timestamptz NOT NULL DEFAULT clock_timestamp())',
+				   home, base);
+	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, id_type, chunk_bits, remember, keep)'
+				   ' VALUES ($1, $2, $3, $4, $5, $6, $7)', home, base)
+	USING base || '_claims', base || '_chunks', base || '_windows', id_type,
+		CASE id_type WHEN 'bigint' THEN coalesce(chunk_bits, 20) ELSE chunk_bits END, remember, keep;
+	RETURN made::regclass;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_check(text, text, interval, bigint, text, integer) IS
-'checks the options of a dedup set, and makes it';
+COMMENT ON FUNCTION _roaring64_dedup_make(text, text, interval, bigint, text, integer) IS
+'checks the options of a dedup set, and makes its tables';
 
+-- The name is that of a table in the caller's search_path.
 CREATE FUNCTION roaring64_dedup_create(name text,
 									   remember interval DEFAULT NULL,
 									   keep bigint DEFAULT NULL,
@@ -308,7 +299,7 @@ CREATE FUNCTION roaring64_dedup_create(name text,
 RETURNS regclass
 LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
 BEGIN ATOMIC
-	SELECT _roaring64_dedup_check($1, pg_catalog.current_schema(), $2, $3, $4, $5);
+	SELECT _roaring64_dedup_make($1, pg_catalog.current_schema(), $2, $3, $4, $5);
 END;
 COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, text, integer) IS
 'creates the tables of a dedup set';
@@ -466,13 +457,6 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION _roaring64_uuids_or(uuid[], uuid[]) IS
 'union of sorted arrays';
 
-CREATE FUNCTION _roaring64_uuids_and(uuid[], uuid[])
-RETURNS uuid[]
-AS 'MODULE_PATHNAME', 'roaring64_uuids_and'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION _roaring64_uuids_and(uuid[], uuid[]) IS
-'intersection of sorted arrays';
-
 CREATE FUNCTION _roaring64_uuids_andnot(uuid[], uuid[])
 RETURNS uuid[]
 AS 'MODULE_PATHNAME', 'roaring64_uuids_andnot'
@@ -530,7 +514,7 @@ COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
 -- is: a REPEATABLE READ transaction that has missed that gets an error.  Rows that say
 -- that an id was forgotten are turned over, and locked before that in the order in which
 -- a batch locks them; the others say that it is there.
-CREATE FUNCTION _roaring64_dedup_append(dedup regclass, key text, ids anyelement, nothing anyelement)
+CREATE FUNCTION _roaring64_dedup_import(dedup regclass, key text, ids anyelement, nothing anyelement)
 RETURNS anyelement
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
@@ -543,6 +527,16 @@ DECLARE
 	any_new boolean;
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls($2, $3));
+	IF octet_length($2) > 1024 THEN
+		RAISE program_limit_exceeded USING
+			MESSAGE = 'key is too long',
+			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
+	ELSIF (o.id_type = 'bigint') = (pg_typeof(ids) = 'uuid[]'::regtype) THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
+			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for all others.';
+	END IF;
 	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
 				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
 	-- the clock may have gone on, or the window changed, while that was waited for
@@ -558,8 +552,8 @@ BEGIN
 				   ' RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
 	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_and(c.ids, p.ids) FROM %8$s AS b (bits), %4$s_split($3, b.bits) AS p,'
-				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
+				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM %8$s AS b (bits),'
+				   ' %4$s_split($3, b.bits) AS p, %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
 	INTO known USING $2, $2, ids, nothing;
 	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
 	INTO ids, any_new USING ids, known;
@@ -570,7 +564,7 @@ BEGIN
 	INTO ids USING ids, back, nothing;
 	RETURN ids;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_append(regclass, text, anyelement, anyelement) IS
+COMMENT ON FUNCTION _roaring64_dedup_import(regclass, text, anyelement, anyelement) IS
 'remembers ids in the chunks of a dedup set: those that are new';
 
 -- Writes ids of a key, of which the chunks have none.
@@ -602,30 +596,6 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_write(text[], text, anyelement, bigint, bigint, bigint) IS
 'writes to the chunks of a dedup set';
 
--- Whether key and ids are what a set takes.
-CREATE FUNCTION _roaring64_dedup_import(dedup regclass, key text, ids anyelement, nothing anyelement)
-RETURNS anyelement
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	type text := (SELECT o.id_type FROM @extschema@._roaring64_dedup_options($1) AS o);
-BEGIN
-	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls($2, $3));
-	IF octet_length($2) > 1024 THEN
-		RAISE program_limit_exceeded USING
-			MESSAGE = 'key is too long',
-			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
-	ELSIF (type = 'bigint') = (pg_typeof(ids) = 'uuid[]'::regtype) THEN
-		RAISE datatype_mismatch USING
-			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, type),
-			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for all others.';
-	END IF;
-	RETURN @extschema@._roaring64_dedup_append($1, $2, $3, $4);
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_import(regclass, text, anyelement, anyelement) IS
-'checks what is imported into a dedup set, and does it';
-
 CREATE FUNCTION roaring64_dedup_import(dedup regclass, key text, ids roaring64)
 RETURNS roaring64
 LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
@@ -643,41 +613,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION roaring64_dedup_import_uuids(regclass, text, uuid[]) IS
 'remembers all ids of an array, one call for a key at a time: those that are new, ascending';
-
--- Takes ids out of the chunks of their keys, which are between low and high; a
--- chunk with nothing in it goes.
-CREATE FUNCTION _roaring64_dedup_cut(names text[], low text, high text, keys text[], ids text[])
-RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
-		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s,'
-		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
-BEGIN
-	EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
-				   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
-	USING low, high, keys, ids;
-	EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.ids) FROM ' || parts
-				   || ' AND %4$s_cardinality(%4$s_and(c.ids, p.ids)) > 0', VARIADIC names)
-	USING low, high, keys, ids;
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_cut(text[], text, text, text[], text[]) IS
-'takes ids out of the chunks of a dedup set';
-
--- What a fold goes through, as a FROM item of key and id: claims or, past them, what goes
--- with the window.
-CREATE FUNCTION _roaring64_dedup_source(names text[], windows boolean, cutoff bigint)
-RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
-BEGIN ATOMIC
-	SELECT CASE WHEN windows
-		THEN pg_catalog.format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', names[2], cutoff)
-		ELSE pg_catalog.format('(SELECT key, id FROM %s) AS s', names[1]) END;
-END;
-COMMENT ON FUNCTION _roaring64_dedup_source(text[], boolean, bigint) IS
-'the rows that a fold of a dedup set goes through';
 
 -- What a fold does next: of the rows (key, id) of a source, the keys from low to
 -- high, which have some "room" of rows; or it is one key, and of it the ids from part
@@ -711,8 +646,8 @@ COMMENT ON FUNCTION _roaring64_dedup_next(text, text, text, text, bigint, text) 
 'which keys a fold of a dedup set takes next';
 
 -- Moves the claims of the keys from low to high, of one those from part to before
--- rest.  First what was forgotten, or turned over since it came, leaves the chunks;
--- then what is there goes into them.  A row that is turned over in between is left.
+-- rest.  First what was forgotten, or turned over since it came, leaves the chunks, of which
+-- one with nothing in it goes; then what is there goes into them.  A row that is turned over in between is left.
 -- If the rows that others hold are passed over, the key is folded partly.
 CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text,
 									  part text, rest text, pass_over boolean)
@@ -725,6 +660,9 @@ DECLARE
 	these text := CASE WHEN one THEN 'c.key = $1' ELSE 'c.key BETWEEN $1 AND $2' END
 		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
 		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
+	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
+		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s,'
+		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 	turned record;
 BEGIN
 	IF pass_over THEN
@@ -736,7 +674,12 @@ BEGIN
 				   ' FROM gone', VARIADIC names)
 	INTO turned USING low, high, part, rest;
 	IF turned.keys IS NOT NULL THEN
-		PERFORM @extschema@._roaring64_dedup_cut(names, low, high, turned.keys, turned.ids);
+		EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
+					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
+		USING low, high, turned.keys, turned.ids;
+		EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.ids) FROM ' || parts
+					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) < %4$s_cardinality(c.ids)', VARIADIC names)
+		USING low, high, turned.keys, turned.ids;
 	END IF;
 	-- one key is not grouped, as sorting takes a third of the time
 	EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND c.present AND NOT c.changed'
@@ -852,7 +795,7 @@ DECLARE
 	low pg_catalog.text;
 	high pg_catalog.text;
 	rest pg_catalog.text;
-	source pg_catalog.text;
+	source pg_catalog.text;		-- what it goes through: claims or, past them, chunks
 	windows boolean := false;	-- is it past the claims, at what goes with its window?
 	begun boolean := false;
 	reached pg_catalog.text;	-- all keys up to this one are done
@@ -868,7 +811,9 @@ BEGIN
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
 		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		source := @extschema@._roaring64_dedup_source(o.names, windows, o.cutoff);
+		source := CASE WHEN windows
+			THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
+			ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
 		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(source, o.names[11], reached, part, room, low);
 		IF low IS NULL THEN
 			EXIT WHEN windows OR o.remember IS NULL;

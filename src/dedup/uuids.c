@@ -17,6 +17,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "port/pg_bswap.h"
 
 #include "dedup/dedup.h"
@@ -126,12 +127,9 @@ dedup_range(const DedupId *ids, int n, uint64 first, uint64 last, int *lo,
 	*hi = last == PG_UINT64_MAX ? n : first_from(ids, n, last + 1);
 }
 
-/*
- * Merges two arrays: of the ids of the first alone, of both, and of the second
- * alone those that are asked for.
- */
+/* Merges two arrays: the ids of either, or those of the first alone. */
 static Datum
-merge_uuids(FunctionCallInfo fcinfo, bool first, bool both, bool second)
+merge_uuids(FunctionCallInfo fcinfo, bool either)
 {
 	int			na;
 	int			nb;
@@ -147,7 +145,8 @@ merge_uuids(FunctionCallInfo fcinfo, bool first, bool both, bool second)
 		int			order = i == na ? 1 : j == nb ? -1 :
 			dedup_compare(&a[i], &b[j]);
 
-		if (order < 0 ? first : order > 0 ? second : both)
+		CHECK_FOR_INTERRUPTS();
+		if (order < 0 || either)
 			ids[n++] = order <= 0 ? a[i] : b[j];
 		i += order <= 0;
 		j += order >= 0;
@@ -162,15 +161,7 @@ PG_FUNCTION_INFO_V1(roaring64_uuids_or);
 Datum
 roaring64_uuids_or(PG_FUNCTION_ARGS)
 {
-	return merge_uuids(fcinfo, true, true, true);
-}
-
-/* roaring64_uuids_and(uuid[], uuid[]) returns uuid[]: the ids of both. */
-PG_FUNCTION_INFO_V1(roaring64_uuids_and);
-Datum
-roaring64_uuids_and(PG_FUNCTION_ARGS)
-{
-	return merge_uuids(fcinfo, false, true, false);
+	return merge_uuids(fcinfo, true);
 }
 
 /*
@@ -181,7 +172,7 @@ PG_FUNCTION_INFO_V1(roaring64_uuids_andnot);
 Datum
 roaring64_uuids_andnot(PG_FUNCTION_ARGS)
 {
-	return merge_uuids(fcinfo, true, false, false);
+	return merge_uuids(fcinfo, false);
 }
 
 /*

@@ -30,7 +30,7 @@
 #	  looked at (change() in claims.c).  Claims of an id follow each other;
 #	- the second look has the transaction's snapshot (change() in claims.c);
 #	- fold takes rows that say that an id was forgotten, and leaves it in the chunk
-#	  (_roaring64_dedup_cut does nothing).  What is exported is not what history says.
+#	  (_roaring64_dedup_move takes nothing out of it).  What is exported is not what history says.
 
 use strict;
 use warnings FATAL => 'all';

@@ -189,7 +189,7 @@ for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', '
 # One who may only read keeps nobody from claiming.
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; GRANT SELECT ON seen, seen_claims, seen_chunks, seen_windows TO worker});
 for my $call ("SELECT roaring64_dedup_import('seen', 'k', '{}')", "SELECT roaring64_dedup_forget('seen', 'k', 1)",
-	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT _roaring64_dedup_append('seen', 'k', '{1}'::roaring64, '{}'::roaring64)",
+	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT _roaring64_dedup_import('seen', 'k', '{1}'::roaring64, '{}'::roaring64)",
 	"CALL roaring64_dedup_fold('seen')", "SELECT roaring64_dedup_claim('seen', 'k', 555)")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
