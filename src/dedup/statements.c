@@ -7,7 +7,8 @@
  * any table of a set or a schema changes, the set is taken out, and the next
  * call makes another: statements name tables, and after a rename the old text
  * would find nothing, or another table.  That can happen while one of its
- * statements runs, so it is freed only with the transaction.
+ * statements runs, so it is freed only with the transaction.  When there are
+ * DEDUP_MAX_SETS, all are taken out, as if all had changed.
  *
  * src/dedup/statements.c
  *
@@ -329,6 +330,8 @@ find_set(Oid relid, Oid function)
 	if (entry != NULL)
 		return entry->set;
 
+	if (hash_get_num_entries(sets) == DEDUP_MAX_SETS)
+		table_changed((Datum) 0, InvalidOid);
 	schema = get_func_namespace(function);
 	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
 									ALLOCSET_SMALL_SIZES);
@@ -368,8 +371,9 @@ lock_set(Oid relid)
 /*
  * Begins a function with the arguments set, key and a third, which must not be
  * NULL.  One that writes is given by its name; it cannot do so on a standby and
- * elsewhere.  Returns the set, valid until the end of the transaction, and the key.  The set's first table is locked until then, whoever
- * works with it; only drop waits for that.
+ * elsewhere.  Returns the set, valid until the end of the transaction, and the
+ * key.  The set's first table is locked until then, whoever works with it; only
+ * drop waits for that.
  */
 DedupSet *
 dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,
