@@ -67,7 +67,9 @@ is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 		return false;
 	rows->index = index_open(table->rd_pkindex, AccessShareLock);
 	columns = rows->index->rd_index->indkey.values;
-	if (rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
+	/* it could lack rows that are there for a snapshot older than it */
+	if (!rows->index->rd_index->indcheckxmin &&
+		rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
 		columns[1] == rows->columns[0])
 		return true;
 	index_close(rows->index, NoLock);
