@@ -6,11 +6,10 @@
  * What is there is said by an id's row of claims, and without one by the chunks.
  * A change looks at both with one snapshot, between whose tables no fold moves
  * anything; if the id is not yet as it is wanted, writes a row or turns the one that
- * is there over; and if it has written one,
- * looks into the chunks again with a snapshot taken after that, unless that would
- * see what the first has seen: then no transaction has ended in between.  A row
- * that was turned over needs no second look: until a fold takes it, it is what
- * counts, and that fold waits for us.
+ * is there over; and if it has written one, looks into the chunks again with a
+ * snapshot taken after that, unless that would see what the first has seen: then no
+ * transaction has ended in between.  A row that was turned over needs no second
+ * look: until a fold takes it, it is what counts, and that fold waits for us.
  *
  * A transaction whose snapshot is older than the second look must not learn of
  * what was changed since, nor change it again.  It gets the error that it would
@@ -407,9 +406,9 @@ look(DedupSet *set, Batch *batch, Snapshot snapshot)
 }
 
 /*
- * The same for one id that is to be changed, but not at its row if the chunks say
- * that there is something to change: an insertion finds that out, and waits for
- * whoever is changing it.
+ * The same for one id that is to be changed in SERIALIZABLE, but not at its row if
+ * the chunks say that there is something to change: an insertion finds that out.  A
+ * look for a row that is not there would conflict with the insertion of any beside it.
  */
 static void
 look_for_one(DedupSet *set, Batch *batch, Snapshot snapshot, bool present)
@@ -549,7 +548,7 @@ change(DedupSet *set, Batch *batch, bool present)
 	CommandId	command = snapshot->curcid;
 	bool		inserted = false;
 
-	if (one)
+	if (one && IsolationIsSerializable())
 		look_for_one(set, batch, snapshot, present);
 	else
 		look(set, batch, snapshot);
