@@ -59,11 +59,12 @@ AS $$
 		 'SELECT ARRAY[claims, chunks, windows] FROM ONLY %s',
 		 'SELECT count(*), min(claimed_at) FROM %s'),
 		('delay',
-		 ARRAY['bucket timestamp with time zone', 'group_id bigint', 'ids @extschema@.roaring64', 'constraint bucket_width'],
+		 ARRAY['bucket timestamp with time zone', 'group_id bigint', 'ids ' || '@extschema@.roaring64'::regtype,
+			'constraint bucket_width'],
 		 NULL,
 		 'SELECT coalesce(sum(@extschema@.roaring64_cardinality(ids)), 0), min(bucket) FROM %s WHERE bucket <= now()'),
 		('numbers',
-		 ARRAY['key text', 'weight bigint', 'ids @extschema@.roaring64'],
+		 ARRAY['key text', 'weight bigint', 'ids ' || '@extschema@.roaring64'::regtype],
 		 NULL,
 		 NULL),
 		('dictionary',
@@ -75,7 +76,7 @@ AS $$
 		 ARRAY['state text', 'given jsonb', 'names jsonb'],
 		 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
 						  AND relname = n || '_pending'
-						  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || quote_ident(n)), n]
+						  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || n), n]
 			FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
 		 'SELECT count(*), NULL FROM %s'))
 		AS k (kind, features, others, waits)

@@ -57,11 +57,13 @@ BEGIN
 	PERFORM @extschema@._roaring64_not_null('table of numbers', num_nulls(numbers));
 	IF 3 > (SELECT count(*) FROM pg_attribute AS a, pg_type AS t
 			WHERE a.attrelid = numbers AND a.attnum > 0 AND NOT a.attisdropped AND t.oid = a.atttypid
-			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64'))) THEN
+			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64')))
+		OR EXISTS (SELECT FROM pg_inherits JOIN pg_class AS p ON p.oid = inhparent
+				   WHERE inhparent = numbers AND p.relkind = 'r') THEN
 		RAISE '"%" is not a table of numbers', numbers USING
 			ERRCODE = 'wrong_object_type',
 			DETAIL = 'A table of numbers has the columns "key" of type text, "weight" of type bigint, '
-				'and "ids" of type roaring64.',
+				'and "ids" of type roaring64, and no children.',
 			HINT = 'Create one with roaring64_numbers_create.';
 	END IF;
 END $$;

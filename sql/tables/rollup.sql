@@ -23,13 +23,14 @@ BEGIN
 	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
 	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
 		RAISE undefined_object USING
-			MESSAGE = format('there is no rollup %I', target),
+			MESSAGE = format('there is no rollup %s', coalesce(quote_ident(target), place::text)),
 			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
 	source := @extschema@._roaring64_rollup_source(place, target);
 	SELECT relname INTO other FROM pg_class
 	WHERE oid IN (state::regclass, to_regclass(@extschema@._roaring64_rollup_object(place, target, '')), source)
-		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = state::regclass));
+		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = state::regclass))
+	LIMIT 1;
 	IF FOUND THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
 	END IF;
@@ -45,7 +46,7 @@ BEGIN
 		 format('the rollup %I is not there: it was renamed or moved', target)),
 		(complete AND m->>'state' <> 'following',
 		 format('the rollup %I is not yet complete: call roaring64_rollup_create again', target)))
-		AS v (holds, problem) WHERE v.holds;
+		AS v (holds, problem) WHERE v.holds LIMIT 1;
 	IF problem IS NOT NULL THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = problem,
@@ -213,7 +214,7 @@ BEGIN
 				SELECT 'pg_class', oid, relnamespace, relowner FROM pg_class UNION ALL
 				SELECT 'pg_type', oid, typnamespace, typowner FROM pg_type) AS o ON o.schema = relnamespace AND o.owner = relowner
 			JOIN pg_description AS d ON d.objoid = o.oid AND d.classoid = o.class AND d.objsubid = 0
-		WHERE p.oid = place AND d.description = format('part of the rollup %I', target))
+		WHERE p.oid = place AND d.description = 'part of the rollup ' || target)
 	SELECT string_agg(format('DROP %s %s;', i.type, i.identity), ' '
 					  ORDER BY array_position('{trigger,function,view,type,table}', i.type), o.oid DESC) INTO drops
 	FROM (TABLE parts UNION ALL
@@ -278,8 +279,8 @@ BEGIN
 	SELECT c.oid INTO place
 	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		JOIN pg_description AS d ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
-	WHERE d.description = format('part of the rollup %I', target)
-		AND n.nspname = ANY (CASE cardinality(words) WHEN 2 THEN words[1:1] ELSE path END)
+	WHERE d.description = 'part of the rollup ' || target
+		AND n.nspname = ANY (CASE cardinality(words) WHEN 1 THEN path WHEN 2 THEN words[1:1] END)
 	-- others can comment on theirs
 	ORDER BY array_position(path, n.nspname), NOT pg_has_role(c.relowner, 'USAGE'), c.relname <> target || '_rollup'
 	LIMIT 1;
@@ -312,9 +313,7 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 BEGIN
-	IF n IS NULL OR n < 1 THEN
-		RAISE invalid_parameter_value USING MESSAGE = 'the number of facets must be positive';
-	END IF;
+	PERFORM @extschema@._roaring64_not_null('table, column, filter and "n"', num_nulls(source, set_column, filter, n));
 	-- OFFSET 0, because the condition would count again
 	RETURN QUERY EXECUTE format(
 		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k), f.c FROM %s AS t CROSS JOIN LATERAL ('

@@ -15,9 +15,9 @@ DECLARE
 	members oid[] := ARRAY(SELECT source::oid UNION SELECT relid::oid FROM pg_partition_tree(source));
 	distributed boolean := false;
 BEGIN
-	IF NOT pg_has_role(c.relowner, 'USAGE') THEN
+	IF pg_has_role(c.relowner, 'USAGE') IS NOT TRUE THEN
 		RAISE insufficient_privilege USING
-			MESSAGE = format('must be owner of table %s', c.relname),
+			MESSAGE = format('must be owner of table %s', coalesce(c.relname::text, source::text)),
 			HINT = 'Call it as the owner of the table or as a member of that role.';
 	END IF;
 	IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
@@ -88,12 +88,12 @@ AS $$
 	WHERE v.holds
 	UNION ALL
 	(SELECT format(v.reason, a.attname, format_type(a.atttypid, a.atttypmod)), v.remedy
-	FROM given AS g, pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid, LATERAL (VALUES
+	FROM given AS g, pg_attribute AS a, LATERAL (VALUES
 		(NOT attnotnull AND attname = ANY (keys || period_column)
 		 AND current_setting('server_version_num')::integer < 150000,
 		 'column %I may be null, and a unique index of PostgreSQL 14 takes nulls as different', 'Make it NOT NULL.'),
 		(NOT attnotnull AND attname = ANY (keys)
-		 AND EXISTS (SELECT FROM pg_type WHERE oid IN (t.oid, t.typbasetype) AND typtype = 'c'),
+		 AND (SELECT typtype FROM pg_type WHERE oid = @extschema@._roaring64_dict_base_type(atttypid)) = 'c',
 		 'column %I is of type %s and may be null, which a row of nulls is not, though IS NULL says so', 'Make it NOT NULL.'),
 		(attname = id_column AND atttypid <> ALL ('{smallint,integer,bigint}'::regtype[]), 'column %I is of type %s',
 		 'Ids must be smallint, integer or bigint. For another type, create a table that assigns a number to each value.'),

@@ -126,7 +126,7 @@ RETURNS jsonb LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT jsonb_object_agg(o.name, @extschema@._roaring64_rollup_object(source, target, o.suffix)) || jsonb_build_object(
-		'ext', '@extschema@', 'name', target, 'part', quote_literal(format('part of the rollup %I', target)),
+		'ext', '@extschema@', 'name', target, 'part', quote_literal('part of the rollup ' || target),
 		'target_text', quote_literal(@extschema@._roaring64_rollup_object(source, target, '')),
 		'partitioned', (SELECT relkind = 'p' FROM pg_class WHERE oid = source),
 		'deferred', options->'deferred', 'deletes', options->'deletes', 'keeps', options->>'deletes' = 'keep',
@@ -159,14 +159,14 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT names || jsonb_build_object('keys', jsonb_agg(e.entry || jsonb_build_object(
 			'collate', CASE WHEN a.attcollation IN (0, y.typcollation) THEN ''
-					   ELSE format(' COLLATE %s', a.attcollation::regcollation) END,
+					   ELSE format(' COLLATE %s.%I', l.collnamespace::regnamespace, l.collname) END,
 			'rows_equal', format(q.equal, 'f.k' || k.i, 'change.k' || k.i),
 			'target_equal', format(q.equal, 't.' || (e.entry->>'column'), 'change.k' || k.i)) ORDER BY k.i))
 	FROM pg_index AS x
 		CROSS JOIN LATERAL unnest(x.indclass, x.indkey) WITH ORDINALITY AS k (opclass, attnum, i)
 		JOIN jsonb_array_elements(names->'keys') WITH ORDINALITY AS e (entry, i) ON e.i = k.i
 		JOIN pg_attribute AS a ON a.attrelid = x.indrelid AND a.attnum = k.attnum
-		JOIN pg_type AS y ON y.oid = a.atttypid
+		JOIN pg_type AS y ON y.oid = a.atttypid LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 		JOIN pg_opclass AS p ON p.oid = k.opclass
 		JOIN pg_amop AS s ON s.amopfamily = p.opcfamily AND s.amopstrategy = 3
 			AND s.amoplefttype = p.opcintype AND s.amoprighttype = p.opcintype
@@ -250,7 +250,7 @@ DECLARE
 	names jsonb := m->'names';
 	source_name text := (SELECT @extschema@._roaring64_rollup_object(oid, relname, '') FROM pg_class WHERE oid = source);
 BEGIN
-	IF (names->>'partitioned')::boolean AND names->>'source' <> source_name THEN
+	IF (names->>'partitioned')::boolean AND source IS DISTINCT FROM to_regclass(names->>'source') THEN
 		names := names || jsonb_build_object('source', source_name, 'source_text', quote_literal(source_name));
 		EXECUTE format('UPDATE %s SET names = $1', names->>'state') USING names;
 		PERFORM @extschema@._roaring64_rollup_follow(names, false, 'OR REPLACE');

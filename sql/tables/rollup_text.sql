@@ -41,16 +41,16 @@ DECLARE
 	result text := '';
 BEGIN
 	FOR part IN
-		SELECT regexp_matches(template, '([^{[]*)(?:\{([a-z_]+)\}|\[([^]]+ \.\.\.)\]|([{[])|$)', 'g')
+		SELECT regexp_matches(template, '([^{[]*)(?:[{]([a-z_]+)[}]|[[]([^]]+ [.]{3})[]]|([{[])|$)', 'g')
 	LOOP
 		result := result || part[1] || CASE
 			WHEN part[2] IS NOT NULL THEN names->>part[2]
 			WHEN part[3] IS NOT NULL THEN (
 				SELECT string_agg(@extschema@._roaring64_rollup_fill(l.entry, names || e.value),
-								  l.joint || CASE WHEN l.entry ~ '\n' THEN E'\n\t\t\t' ELSE ' ' END ORDER BY e.i)
-				FROM (SELECT regexp_replace(part[3], '(,| AND| OR) \.\.\.$', ''),
-						  substring(part[3] FROM '(,| AND| OR) \.\.\.$'),
-						  CASE WHEN part[3] ~ '\{(k|column|\w+_equal)\}' THEN 'keys' ELSE 'sets' END) AS l (entry, joint, kind),
+								  l.joint || CASE WHEN l.entry ~ E'\n' THEN E'\n\t\t\t' ELSE ' ' END ORDER BY e.i)
+				FROM (SELECT regexp_replace(part[3], '(,| AND| OR) [.]{3}$', ''),
+						  substring(part[3] FROM '(,| AND| OR) [.]{3}$'),
+						  CASE WHEN part[3] ~ '[{](k|column|[a-z]+_equal)[}]' THEN 'keys' ELSE 'sets' END) AS l (entry, joint, kind),
 					jsonb_array_elements(names->l.kind) WITH ORDINALITY AS e (value, i))
 			ELSE coalesce(part[4], '') END;
 	END LOOP;
@@ -111,7 +111,8 @@ BEGIN
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
 	RETURN expression;
 EXCEPTION
-	WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction THEN
+	WHEN lock_not_available OR deadlock_detected OR serialization_failure OR read_only_sql_transaction
+		OR insufficient_privilege THEN
 		RAISE;
 	WHEN OTHERS THEN
 		RAISE invalid_parameter_value USING
@@ -157,7 +158,7 @@ RETURN CASE
 			   CASE type WHEN 'timestamptz'::regtype THEN 'AT TIME ZONE ''UTC''' ELSE '::timestamp' END)
 	WHEN period ~ '^([1-9][0-9]{0,4} )?(hour|minute|second)s?$' AND type <> 'date'::regtype THEN
 		(SELECT format('pg_catalog.date_bin(%L, %I, %L::%s)', s || ' seconds', period_column, '2000-01-01 00:00+00', type)
-		 FROM (SELECT coalesce(substring(period FROM '\d+')::integer, 1) * CASE substring(period FROM 'hour|minute|second')
+		 FROM (SELECT coalesce(substring(period FROM '[0-9]+')::integer, 1) * CASE substring(period FROM 'hour|minute|second')
 					WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 ELSE 1 END) AS p (s)
 		 WHERE 86400 % s = 0)
 	END;

@@ -357,6 +357,11 @@ CREATE TABLE other (LIKE later);
 ALTER TABLE other ADD CONSTRAINT bucket_width CHECK (bucket > 'epoch');
 SELECT roaring64_delay_add('other', 1, 1, at(1));
 DROP TABLE other;
+-- a bucket that is in a child, too, would be delivered twice
+CREATE TABLE child () INHERITS (later);
+SELECT roaring64_delay_take('later');
+SELECT roaring64_delay_drop('later');
+DROP TABLE child;
 SELECT roaring64_delay_add('later', 1, 3, at(1));
 -- what does not belong into it
 INSERT INTO later VALUES (at(1), 1, '{1}');

@@ -118,6 +118,9 @@ SELECT roaring64_dict_decode('plain', '{1}');
 SELECT roaring64_dict_stats('plain');
 SELECT roaring64_dict_drop('plain');
 SELECT roaring64_dict_drop('pg_class');
+CREATE TABLE child () INHERITS (users);
+SELECT roaring64_dict_encode('users', '{a}'::text[]);
+DROP TABLE child;
 INSERT INTO users VALUES ('mine', 7);
 -- keys that a trigger leaves out are an error, not waited for
 CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;

@@ -43,6 +43,8 @@ SELECT roaring64_dedup_create('name_dedup') AS dedup, roaring64_delay_create('na
 	roaring64_numbers_create('name_numbers') AS numbers, roaring64_dict_create('name_dict', 'text') AS dict;
 CREATE TABLE name_source (k int NOT NULL, id int);
 CALL roaring64_rollup_create('name_source', 'name_rollup', '{k}', 'id', '{"ids": true}', deferred => true);
+CREATE VIEW name_facets AS SELECT * FROM name_rollup;
+CREATE VIEW name_advise AS SELECT * FROM name_rollup;
 SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON oid = attrelid
 WHERE relname ~ '^name_' AND relkind = 'r' AND atttypid = 'roaring64'::regtype AND attname <> 'ids' ORDER BY 1, 2;
 
@@ -63,6 +65,7 @@ SELECT h.function, h.kind, c.missing, format('SELECT %I(%s)', h.name,
 			WHEN a.type IN ('regclass'::regtype, 'interval'::regtype) THEN format('NULL::%s', a.type)
 			WHEN a.type = 'anyelement'::regtype THEN '1::bigint'
 			WHEN a.type = 'anyarray'::regtype THEN CASE h.kind WHEN 'dict' THEN $q$'{a}'::text[]$q$ ELSE $q$'{1}'::bigint[]$q$ END
+			WHEN a.type = 'name'::regtype THEN $q$'ids'$q$
 			WHEN a.type::text ~ 'timestamp.*\[' THEN $q$'{2026-01-01}'$q$
 			WHEN a.type::text ~ 'timestamp' THEN $q$'2026-01-01'::timestamptz$q$
 			WHEN a.type = 'boolean'::regtype THEN 'true'
@@ -72,9 +75,9 @@ SELECT h.function, h.kind, c.missing, format('SELECT %I(%s)', h.name,
 			ELSE $q$'1'$q$ END AS given
 		FROM argument AS a WHERE a.function = h.function AND NOT a.is_result IS TRUE) AS t)) AS statement
 FROM helper AS h, generate_series(1, h.pronargs - h.pronargdefaults) AS c (missing)
-WHERE h.kind IN ('dedup', 'delay', 'numbers', 'dict', 'rollup') AND h.prokind = 'f' AND h.proargtypes[0] = 'regclass'::regtype
+WHERE h.kind IN ('dedup', 'delay', 'numbers', 'dict', 'rollup', 'facets', 'advise') AND h.prokind = 'f' AND h.proargtypes[0] = 'regclass'::regtype
 	AND NOT 'sets' = ANY (h.proargnames);
-SELECT count(*) >= 60 AS calls FROM call;
+SELECT count(*) >= 65 AS calls FROM call;
 SELECT function, missing, answer(statement) FROM call WHERE answer(statement) <> '22004' ORDER BY function::text, missing;
 \set VERBOSITY terse
 CALL roaring64_dedup_fold(NULL);
@@ -82,8 +85,10 @@ CALL roaring64_rollup_fold(NULL);
 CALL roaring64_rollup_create(NULL, 'name');
 CALL roaring64_rollup_create('name_source', NULL);
 SELECT roaring64_rollup_drop(NULL);
+SELECT roaring64_facets('name_facets', 'ids', '{1}', NULL);
 \set VERBOSITY default
 
+DROP VIEW name_facets, name_advise;
 SELECT roaring64_dedup_drop('name_dedup') AS dedup, roaring64_delay_drop('name_delay') AS delay,
 	roaring64_numbers_drop('name_numbers') AS numbers, roaring64_dict_drop('name_dict') AS dict,
 	roaring64_rollup_drop('name_rollup') AS rollup;

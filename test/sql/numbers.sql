@@ -101,6 +101,12 @@ SELECT roaring64_numbers_merge('points', 'a', 'b');
 SELECT roaring64_numbers_stats('points');
 SELECT roaring64_numbers_drop('points');
 DROP TABLE points;
+-- a weight that is in a child, too, would count twice
+SELECT roaring64_numbers_create('parent');
+CREATE TABLE child () INHERITS (parent);
+SELECT roaring64_numbers_sum('parent', 'a');
+DROP TABLE child;
+SELECT roaring64_numbers_drop('parent');
 -- names that cannot be
 SELECT roaring64_numbers_create('a.b.c');
 SELECT roaring64_numbers_create('a b');

@@ -37,6 +37,60 @@ DROP TABLE seen, a_table;
 DROP FUNCTION seen_sets_insert;
 DROP ROLE rollup_ends_other;
 
+-- what belongs to a rollup is known whatever identifiers look like, and so is its name
+CREATE TABLE seen (k int NOT NULL, id int) PARTITION BY LIST (k);
+SET quote_all_identifiers = on;
+CALL roaring64_rollup_create('seen', 'seen_sets', '{k}', 'id', '{"ids": true}', deferred => true, deletes => 'keep');
+RESET quote_all_identifiers;
+SELECT xmin AS made FROM seen_sets_rollup \gset
+CALL roaring64_rollup_fold('seen_sets');
+SELECT xmin = :made AS same FROM seen_sets_rollup;
+\set VERBOSITY terse
+SELECT roaring64_rollup_drop('elsewhere.public.seen_sets');
+SELECT waiting FROM roaring64_helpers() WHERE name = 'seen_sets'::regclass;
+SELECT roaring64_rollup_drop('seen_sets');
+SELECT relname FROM pg_class WHERE relname ~ '^seen_sets' ORDER BY 1;
+DROP TABLE seen;
+-- nor do they depend on how a session writes strings (to 18), or what else it takes for an error
+\c
+SET client_min_messages = warning;
+DO $$ BEGIN SET standard_conforming_strings = off; EXCEPTION WHEN OTHERS THEN NULL; END $$;
+SET plpgsql.extra_errors = 'all';
+CREATE TABLE seen (k int NOT NULL, id int, at timestamp NOT NULL);
+CALL roaring64_rollup_create('seen', 'seen_sets', '{k}', 'id', '{"ids": true}', 'at', '15 minutes', deletes => 'refuse');
+INSERT INTO seen VALUES (1, 7, '2026-01-01 00:16');
+SELECT k, at, ids FROM seen_sets;
+SELECT count(*) FROM roaring64_rollup_verify('seen_sets');
+\set VERBOSITY terse
+TRUNCATE seen_sets_rollup;
+ALTER TABLE seen SET UNLOGGED;
+SELECT roaring64_rollup_stats('seen_sets');
+SELECT roaring64_rollup_drop('seen_sets');
+DROP TABLE seen;
+RESET standard_conforming_strings;
+RESET plpgsql.extra_errors;
+-- where there is no table
+SELECT roaring64_rollup_stats(1::regclass);
+CALL roaring64_rollup_create(1::regclass, 'seen_sets', '{k}', 'id', '{"ids": true}');
+\set VERBOSITY default
+
+-- without the privilege for temporary tables, it is not the condition that is wrong
+CREATE ROLE rollup_ends_owner;
+CREATE SCHEMA AUTHORIZATION rollup_ends_owner;
+CREATE TABLE rollup_ends_owner.seen (k int NOT NULL, id int);
+ALTER TABLE rollup_ends_owner.seen OWNER TO rollup_ends_owner;
+SELECT current_database() AS db \gset
+REVOKE TEMPORARY ON DATABASE :"db" FROM PUBLIC;
+SET ROLE rollup_ends_owner;
+\set VERBOSITY sqlstate
+CALL roaring64_rollup_create('rollup_ends_owner.seen', 'seen_sets', '{k}', 'id', '{"ids": true}', deferred => true);
+\set VERBOSITY default
+RESET ROLE;
+GRANT TEMPORARY ON DATABASE :"db" TO PUBLIC;
+DROP TABLE rollup_ends_owner.seen;
+DROP SCHEMA rollup_ends_owner;
+DROP ROLE rollup_ends_owner;
+
 -- a partition that came with rows has to be folded before the end, and does not keep
 -- the rest from being folded if it cannot be
 CREATE TABLE seen (k int NOT NULL, id bigint, day int) PARTITION BY LIST (day);

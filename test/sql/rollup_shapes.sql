@@ -238,6 +238,12 @@ DELETE FROM pairs WHERE id = 1;
 SELECT k, ids FROM of_pairs ORDER BY k;
 DROP TABLE pairs, of_pairs CASCADE;
 SELECT roaring64_rollup_drop('of_pairs');
+-- as is a domain, however deep
+CREATE DOMAIN couple AS pair;
+CREATE DOMAIN spouses AS couple;
+CREATE TABLE pairs (k spouses, id int);
+CREATE INDEX ON pairs (k, id);
+CALL roaring64_rollup_create('pairs', 'of_pairs', '{k}', 'id', '{"ids": true}');
 \endif
 -- equal by their own collation, and that changes no set
 SELECT count(*) > 0 AS icu FROM pg_collation WHERE collname = 'und-x-icu' \gset
@@ -252,6 +258,19 @@ INSERT INTO words VALUES ('B', 3), ('b', 4);
 UPDATE words SET k = 'c' WHERE id = 1;
 CALL roaring64_rollup_fold('of_words_later');
 SELECT lower(k COLLATE "C") AS k, ids, (SELECT ids FROM of_words_later AS l WHERE l.k = w.k) AS later FROM of_words AS w ORDER BY 1;
+-- whatever a writer's search_path has under the collation's name
+CREATE TABLE terms (k text COLLATE "C" NOT NULL, id int);
+INSERT INTO terms VALUES ('a', 1);
+CALL roaring64_rollup_create('terms', 'of_terms', '{k}', 'id', '{"ids": true}', deferred => true, deletes => 'keep');
+CREATE SCHEMA writers;
+CREATE COLLATION writers."C" FROM ci;
+SET search_path = writers, shapes, public, pg_catalog;
+UPDATE terms SET k = 'A';
+SET search_path = shapes, public;
+DROP COLLATION writers."C";
+DROP SCHEMA writers;
+SELECT * FROM of_terms_now ORDER BY k;
+SELECT * FROM roaring64_rollup_verify('of_terms');
 \endif
 
 --
