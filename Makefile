@@ -227,4 +227,4 @@ bench:
 	@$(top)/test/bench/rollup $(filter --quick,$(BENCH_ARGS))
 
 dist:
-	@$(top)/tools/dist
+	@ROARING_SOURCE='$(ROARING_SOURCE)' $(top)/tools/dist
