@@ -1,5 +1,5 @@
 --
--- src/index/gin.c and gin_query.c: the GIN operator class.  GIN
+-- src/index/gin.c: the GIN operator class.  GIN
 -- has one of each function for all operators.  Whatever their declarations say,
 -- a query has the type of its operator's right argument.
 --

@@ -27,9 +27,6 @@
 
 #include "index/walk.h"
 
-/* How far to look for the end of a run, which can be as long as the set. */
-#define MAX_RUN			(INT64_C(1) << 20)
-
 /* A step for elements is given up when it has passed so many entries in a row. */
 #define MAX_GAP			32
 
@@ -52,70 +49,31 @@ roaring64_walk_begin(Walk *walk, r64_set *set, bool ascending, bool negated)
 					   r64_min(set, &walk->limit));
 }
 
-/*
- * Finds the run of elements that comes next, from v on, or a part of it that
- * begins there.  Returns false if there is none.
- */
+/* Whether the walk reaches a before b. */
 static bool
-find_run(Walk *walk, int64_t v)
+is_before(const Walk *walk, int64_t a, int64_t b)
 {
-	const int64_t *ahead = walk->ahead;
-	size_t		i;
+	return walk->ascending ? a < b : a > b;
+}
 
-	if (!walk->ascending)
-	{
-		if (!r64_prev(walk->set, v, &walk->last))
-			return false;
-		walk->first = walk->last;
-		return true;
-	}
-	while (walk->next < walk->nahead && ahead[walk->next] < v)
+/* The next element, from v on; false if there is none. */
+static bool
+find_element(Walk *walk, int64_t v, int64_t *element)
+{
+	while (walk->next < walk->nahead &&
+		   is_before(walk, walk->ahead[walk->next], v))
 		walk->next++;
 	if (walk->next == walk->nahead)
 	{
 		walk->next = 0;
-		walk->nahead = r64_read(walk->set, v, INT64_MAX, false, walk->ahead,
+		walk->nahead = r64_read(walk->set, walk->ascending ? v : INT64_MIN,
+								walk->ascending ? INT64_MAX : v,
+								!walk->ascending, walk->ahead,
 								ROARING64_MAX_AHEAD);
-		if (walk->nahead == 0)
-			return false;
-		if ((uint64_t) ahead[walk->nahead - 1] - (uint64_t) ahead[0] ==
-			ROARING64_MAX_AHEAD - 1)
-		{
-			/* a long one */
-			walk->nahead = 0;
-			return r64_next_run(walk->set, ahead[0],
-								ahead[0] > INT64_MAX - MAX_RUN ? INT64_MAX :
-								ahead[0] + MAX_RUN, &walk->first, &walk->last);
-		}
 	}
-	/* the same run may be asked for again */
-	i = walk->next;
-	walk->first = walk->last = ahead[i];
-	while (++i < walk->nahead && ahead[i] == walk->last + 1)
-		walk->last = ahead[i];
-	return true;
-}
-
-/* The last element of the step that begins now. */
-static int64_t
-end_of_step(const Walk *walk)
-{
-	uint64_t	left = walk->ascending ?
-		(uint64_t) walk->limit - (uint64_t) walk->start :
-		(uint64_t) walk->start - (uint64_t) walk->limit;
-	uint64_t	more = walk->step - 1 < left ? walk->step - 1 : left;
-	int64_t		end = (int64_t) ((uint64_t) walk->start +
-								 (walk->ascending ? more : -more));
-	size_t		after = walk->next + 1;
-
-	/* in most cases the next element is beyond it, and has been read */
-	if (after < walk->nahead && walk->ahead[after] > end)
-		return end < walk->last ? end : walk->last;
-	if (end > walk->last)
-		(void) r64_prev(walk->set, end, &end);
-	else if (end < walk->first)
-		(void) r64_next(walk->set, end, &end);
-	return end;
+	if (walk->nahead > 0)
+		*element = walk->ahead[walk->next];
+	return walk->nahead > 0;
 }
 
 /* The next value that is not in the set, from v on; false if there is none. */
@@ -146,6 +104,26 @@ find_absent(const Walk *walk, int64_t v, int64_t *absent)
 	return in < room;
 }
 
+/* The last element of the step that begins now, with the one just found. */
+static int64_t
+end_of_step(const Walk *walk)
+{
+	uint64_t	left = walk->ascending ?
+		(uint64_t) walk->limit - (uint64_t) walk->start :
+		(uint64_t) walk->start - (uint64_t) walk->limit;
+	uint64_t	more = walk->step - 1 < left ? walk->step - 1 : left;
+	int64_t		end = (int64_t) ((uint64_t) walk->start +
+								 (walk->ascending ? more : -more));
+	size_t		after = walk->next + 1;
+
+	/* in most cases the next element is beyond it, and has been read */
+	if (after < walk->nahead && is_before(walk, end, walk->ahead[after]))
+		return walk->start;
+	(void) (walk->ascending ? r64_prev(walk->set, end, &end) :
+			r64_next(walk->set, end, &end));
+	return end;
+}
+
 /*
  * Begins a step: the entries from start to end are to be read, in the order of
  * the walk.  Returns false if there are none.
@@ -153,18 +131,11 @@ find_absent(const Walk *walk, int64_t v, int64_t *absent)
 bool
 roaring64_walk_step(Walk *walk)
 {
-	if (!walk->done && walk->negated)
-	{
-		walk->done = !find_absent(walk, walk->from, &walk->start);
-		walk->end = walk->limit;
-	}
-	else if (!walk->done && find_run(walk, walk->from))
-	{
-		walk->start = walk->ascending ? walk->first : walk->last;
-		walk->end = end_of_step(walk);
-	}
-	else
-		walk->done = true;
+	walk->done = walk->done ||
+		!(walk->negated ? find_absent(walk, walk->from, &walk->start) :
+		  find_element(walk, walk->from, &walk->start));
+	if (!walk->done)
+		walk->end = walk->negated ? walk->limit : end_of_step(walk);
 	walk->passed = walk->gap = 0;
 	walk->in_step = !walk->done;
 	return walk->in_step;
@@ -188,7 +159,6 @@ adapt_step(Walk *walk, int64_t v)
 		walk->patience--;
 	else if (walk->step <= INT64_MAX)
 		walk->step *= 2;
-	walk->in_step = false;
 }
 
 /* After the last entry of a step. */
@@ -203,12 +173,17 @@ roaring64_walk_end_step(Walk *walk)
 		walk->from = walk->ascending ? walk->end + 1 : walk->end - 1;
 }
 
-/* Whether a run of elements has been passed that it is better to search past. */
+/*
+ * Whether the walk is better off with a search past the elements, or the gap
+ * between them, that it is in.
+ */
 static bool
-leave_run(Walk *walk, int64_t id)
+leaves_step(Walk *walk, int64_t id)
 {
 	bool		up = walk->first < id;
 
+	if (!walk->negated)
+		return walk->gap >= MAX_GAP;
 	if (walk->gap == 1)
 		walk->first = id;
 	if (walk->gap < ROARING64_PASSED_PER_SEARCH)
@@ -226,16 +201,10 @@ leave_run(Walk *walk, int64_t id)
 bool
 roaring64_walk_wants(Walk *walk, int64_t id)
 {
-	bool		found;
+	int64_t		element;
+	bool		found = walk->negated ? r64_contains(walk->set, id) :
+		find_element(walk, id, &element) && element == id;
 
-	if (walk->negated)
-		found = r64_contains(walk->set, id);
-	else
-	{
-		if (walk->ascending ? id > walk->last : id < walk->first)
-			(void) find_run(walk, id);
-		found = walk->first <= id && id <= walk->last;
-	}
 	if (found != walk->negated)
 	{
 		walk->gap = 0;
@@ -243,15 +212,12 @@ roaring64_walk_wants(Walk *walk, int64_t id)
 	}
 	walk->passed++;
 	walk->gap++;
-	if (walk->negated && leave_run(walk, id))
+	if (leaves_step(walk, id))
 	{
+		if (!walk->negated)
+			adapt_step(walk, id);
 		walk->from = id;
 		walk->in_step = false;
-	}
-	else if (!walk->negated && walk->gap >= MAX_GAP)
-	{
-		walk->from = walk->ascending ? walk->first : walk->last;
-		adapt_step(walk, walk->from);
 	}
 	return false;
 }
