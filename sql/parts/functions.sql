@@ -5,8 +5,7 @@
 CREATE FUNCTION roaring64_cardinality(roaring64)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_cardinality'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT _roaring64_cardinality_support;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION roaring64_cardinality(roaring64) IS
 'number of elements';
 

@@ -82,13 +82,6 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION _roaring64_setop_support(internal) IS
 'planner support: set operations';
 
-CREATE FUNCTION _roaring64_cardinality_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'roaring64_cardinality_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
-COMMENT ON FUNCTION _roaring64_cardinality_support(internal) IS
-'planner support: number of elements';
-
 CREATE FUNCTION _roaring64_rows_support(internal)
 RETURNS internal
 AS 'MODULE_PATHNAME', 'roaring64_rows_support'

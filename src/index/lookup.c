@@ -65,7 +65,7 @@ typedef struct LookupState
 	CustomScanState css;		/* must be first */
 	LookupPlan	plan;
 	ExprState  *id;
-	ExprState  *set_value;
+	List	   *sets;			/* expressions: the first without the others */
 	ExprState  *condition;
 	Relation	index;
 	IndexScanDesc entries;
@@ -107,8 +107,8 @@ static void
 begin_lookup(LookupState *state)
 {
 	MemoryContext oldcontext;
-	bool		isnull;
-	Datum		value;
+	bool		isnull = false;
+	ListCell   *cell;
 
 	state->begun = true;
 	state->page = InvalidBlockNumber;
@@ -117,13 +117,24 @@ begin_lookup(LookupState *state)
 	state->room = state->batched = state->taken = state->found = 0;
 	MemoryContextReset(state->context);
 	oldcontext = MemoryContextSwitchTo(state->context);
-	value = ExecEvalExpr(state->set_value, state->css.ss.ps.ps_ExprContext,
-						 &isnull);
+	foreach(cell, state->sets)
+	{
+		Datum		value = ExecEvalExpr((ExprState *) lfirst(cell),
+										 state->css.ss.ps.ps_ExprContext,
+										 &isnull);
+		r64_set		set;
+
+		if (isnull)
+			break;
+		set = DatumGetRoaring64(value);
+		state->set = foreach_current_index(cell) == 0 ? set :
+			r64_open_buf(&roaring64_env,
+						 r64_combine(R64_ANDNOT, &state->set, &set));
+	}
 	state->steps.in_step = false;
 	state->steps.done = true;
 	if (!isnull)
 	{
-		state->set = DatumGetRoaring64(value);
 		r64_index_set(&state->set);
 		state->elements += r64_cardinality(&state->set);
 		roaring64_walk_begin(&state->steps, &state->set,
@@ -424,7 +435,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ss->ps.scanopsfixed = false;
 	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
 	ss->ps.scanopsfixed = true;
-	state->set_value = ExecInitExpr(lsecond(plan->custom_exprs), &ss->ps);
+	state->sets = ExecInitExprList(lsecond(plan->custom_exprs), &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;

@@ -22,7 +22,8 @@
 
 /*
  * What a plan of this scan has in addition to any scan's.  custom_exprs are the
- * first column of the index; the set; the test.  custom_private is this.
+ * first column of the index; the set, and those that are left out of it; the
+ * test.  custom_private is this.
  */
 typedef struct LookupPlan
 {

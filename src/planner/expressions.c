@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expressions.c
- *	  What is known of an expression before the query runs: its value, or how many
- *	  elements it will have.
+ *	  What is known of an expression before the query runs: what function it
+ *	  calls, its value, or how many elements it will have.
  *
  * src/planner/expressions.c
  *
@@ -14,8 +14,64 @@
 #include "utils/memutils.h"
 
 #include "planner/planner.h"
-#include "planner/statistics.h"
 #include "type/roaring64.h"
+
+/* The C function behind a function; NULL if that is none. */
+PGFunction
+roaring64_c_function(Oid function)
+{
+	FmgrInfo	info;
+
+	if (function < FirstGenbkiObjectId) /* the server's, or none */
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+/*
+ * The arguments of an expression that is a call or an operator, and in *function
+ * what it calls; NIL and InvalidOid if it is neither.
+ */
+List *
+roaring64_call(Node *node, Oid *function)
+{
+	if (IsA(node, OpExpr))
+	{
+		set_opfuncid((OpExpr *) node);
+		*function = ((OpExpr *) node)->opfuncid;
+		return ((OpExpr *) node)->args;
+	}
+	if (IsA(node, FuncExpr))
+	{
+		*function = ((FuncExpr *) node)->funcid;
+		return ((FuncExpr *) node)->args;
+	}
+	*function = InvalidOid;
+	return NIL;
+}
+
+/*
+ * Whether an expression is "id <@ set", however that is written, and the set stays
+ * the same for all rows of a relation.
+ */
+bool
+roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
+					Node **id, Node **set)
+{
+	Oid			function;
+	List	   *args = roaring64_call(node, &function);
+	PGFunction	called = list_length(args) == 2 ?
+		roaring64_c_function(function) : NULL;
+
+	if (called != roaring64_contains_element &&
+		called != roaring64_element_contained)
+		return false;
+	*id = list_nth(args, called == roaring64_contains_element);
+	*set = list_nth(args, called == roaring64_element_contained);
+	return roaring64_is_type(getBaseType(exprType(*set))) &&
+		!contain_volatile_functions(*set) &&
+		!bms_is_member(relid, pull_varnos(root, *set));
+}
 
 /*
  * What expressions have been estimated to in a plan, since a stable function can

@@ -19,7 +19,6 @@
 #include "catalog/pg_type.h"
 
 #include "planner/planner.h"
-#include "planner/statistics.h"
 
 /* A set is counted by bins that have so many different integers or more. */
 #define MIN_PER_BIN		32
@@ -31,15 +30,18 @@
 static void
 load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 {
-	if (get_attstatsslot(slot, tuple, kind, InvalidOid, flags) &&
-		slot->valuetype != INT8OID && slot->valuetype != INT4OID &&
-		slot->valuetype != INT2OID)
+	Oid			type;
+
+	if (!get_attstatsslot(slot, tuple, kind, InvalidOid, flags))
+		return;
+	type = getBaseType(slot->valuetype);
+	if (type != INT8OID && type != INT4OID && type != INT2OID)
 	{
 		free_attstatsslot(slot);
 		memset(slot, 0, sizeof(*slot));
 	}
-	for (int i = 0; i < slot->nvalues && slot->valuetype != INT8OID; i++)
-		slot->values[i] = Int64GetDatum(slot->valuetype == INT4OID ?
+	for (int i = 0; i < slot->nvalues && type != INT8OID; i++)
+		slot->values[i] = Int64GetDatum(type == INT4OID ?
 										DatumGetInt32(slot->values[i]) :
 										DatumGetInt16(slot->values[i]));
 }
@@ -98,7 +100,7 @@ static double
 share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
 			 int64 end, bool above, double each, double known)
 {
-	int64		bound = roaring64_partition_bound(root, vardata, end, above);
+	int64		bound = above ? PG_INT64_MAX : PG_INT64_MIN;
 	int64		v;
 	double		most;
 	OpExpr	   *beyond;

@@ -3,10 +3,8 @@
  * lookuppath.c
  *	  Paths for "id <@ set" by a scan that suits any set (index/lookup.c).
  *
- * With a btree on id the server can search for an array of the elements, or
- * read the range that they span.  Each is hopeless for some sets, and for a set
- * that is not known when the plan is made nobody can say which.  So for all but
- * the sets that suit one of them (indexcond.c) there is a path of our own.
+ * There is one for all but the known sets that suit the server's own scans
+ * (implied.c).
  *
  * The hook is set when the library is loaded, by a session's first query in its
  * estimate of the clause, before paths are made.
@@ -31,7 +29,6 @@
 #include "index/lookup.h"
 #include "index/walk.h"
 #include "planner/planner.h"
-#include "planner/statistics.h"
 #include "type/roaring64.h"
 
 /* As core's cost of a page on the way through a btree, in operators. */
@@ -229,30 +226,10 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 }
 
 /*
- * Takes the elements of another test's set, whose ids do not pass, out of the set
- * that is looked up.  NULL is as it is for both tests.
- */
-static bool
-leave_out(LookupTest *test, const LookupTest *other)
-{
-	Oid			type = getBaseType(exprType(test->set));
-	Oid			called;
-	Oid			function;
-
-	(void) roaring64_call((Node *) test->clause->clause, &called);
-	function = roaring64_function_of_two("roaring64_andnot", type, called);
-	if (!OidIsValid(function) || getBaseType(exprType(other->set)) != type)
-		return false;
-	test->set = (Node *) makeFuncExpr(function, type,
-									  list_make2(test->set, other->set),
-									  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	return true;
-}
-
-/*
  * Makes the plan of a lookup.  The clauses are those of the path's relation, where
  * the one that it is for may be another since the path was made: with the columns
- * of a partition in place of those of the table that is joined.
+ * of a partition in place of those of the table that is joined.  Of sets whose
+ * ids do not pass the elements are left out of the set that is looked up.
  */
 static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
@@ -261,8 +238,9 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = linitial(path->custom_private);
 	RestrictInfo *wanted = lsecond(path->custom_private);
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *rest = list_copy(clauses);
+	List	   *rest = NIL;
 	List	   *conditions;
+	List	   *sets;
 	LookupTest	test = {NULL};
 	LookupTest	other;
 	ListCell   *cell;
@@ -277,19 +255,23 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	if (test.clause == NULL)
 		elog(ERROR, "no test of a set is left");
 
-	rest = list_delete_ptr(rest, test.clause);
 	conditions = list_make1(test.clause->clause);
+	sets = list_make1(test.set);
 	foreach(cell, clauses)
 	{
-		if (test.negated ||
-			!match_lookup(root, index, lfirst_node(RestrictInfo, cell), &other) ||
-			!other.negated || !leave_out(&test, &other))
-			continue;
-		rest = list_delete_ptr(rest, other.clause);
-		conditions = lappend(conditions, other.clause->clause);
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (!test.negated && match_lookup(root, index, clause, &other) &&
+			other.negated)
+		{
+			conditions = lappend(conditions, clause->clause);
+			sets = lappend(sets, other.set);
+		}
+		else if (clause != test.clause)
+			rest = lappend(rest, clause);
 	}
 
-	scan->custom_exprs = list_make3(test.id, test.set,
+	scan->custom_exprs = list_make3(test.id, sets,
 									make_ands_explicit(conditions));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = extract_actual_clauses(rest, false);
@@ -458,15 +440,6 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	}
 }
 
-/* Whether an index is a btree that can be used, and ids are its first column. */
-static bool
-is_index_of_ids(IndexOptInfo *index)
-{
-	return index->relam == BTREE_AM_OID && !index->hypothetical &&
-		(index->indpred == NIL || index->predOK) &&
-		roaring64_is_column_of_ids(index, 0);
-}
-
 /* Offers lookups for all conditions of a table by one of its indexes. */
 static void
 match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
@@ -474,7 +447,9 @@ match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	List	   *clauses = list_concat_copy(rel->baserestrictinfo, rel->joininfo);
 	ListCell   *cell;
 
-	if (!is_index_of_ids(index))
+	if (index->relam != BTREE_AM_OID || index->hypothetical ||
+		(index->indpred != NIL && !index->predOK) ||
+		!roaring64_is_column_of_ids(index, 0))
 		return;
 	foreach(cell, clauses)
 	{

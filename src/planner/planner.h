@@ -8,6 +8,20 @@
  * calls, by the C function behind it, since names and OIDs differ between
  * databases.
  *
+ * Of a column of sets there are statistics of the standard kinds, of a set as a
+ * value: distinct values, most common ones, histogram in byte order.  As core's
+ * arrays it has MCELEM, the most common elements with the share of the non-null
+ * rows that has each, and DECHIST, a histogram of the cardinalities and their
+ * average.
+ * A third kind is ours, of the elements that are not in MCELEM:
+ *
+ *	  values	bounds of n bins that hold the same number of occurrences each
+ *	  numbers	how many of them a non-null row has on average; then how many
+ *				different ones each of the n bins has
+ *
+ * It takes the slot of the correlation between the rows' place and the byte
+ * order of their sets, as a column has room for five kinds only.
+ *
  * src/planner/planner.h
  *
  *-------------------------------------------------------------------------
@@ -25,6 +39,48 @@
 
 /* Elements of a set of which nothing is known. */
 #define ROARING64_DEFAULT_CARDINALITY	100
+
+/* In the range that core leaves to private use (see pg_statistic.h). */
+#define ROARING64_STATISTIC_KIND_REST	20064
+
+/* The share of the rows that pass a test without statistics, as core's arrays. */
+#define ROARING64_DEFAULT_SHARE	0.005
+
+/* With its arguments exchanged, -kind. */
+typedef enum TestKind
+{
+	TEST_CONTAINED = -1,
+	TEST_OVERLAPS,
+	TEST_CONTAINS
+} TestKind;
+
+/* A set to test a column with, or the range [lo, hi]. */
+typedef struct Probe
+{
+	bool		is_set;
+	r64_set		set;
+	int64		lo;
+	int64		hi;
+} Probe;
+
+/* How many integers [lo, hi] has; as a double, which they fit in. */
+static inline double
+roaring64_width(int64 lo, int64 hi)
+{
+	return lo > hi ? 0 : (double) ((uint64) hi - (uint64) lo) + 1;
+}
+
+/* The statistics of a column of sets. */
+typedef struct SetStats
+{
+	double		nonnull;		/* share of the rows */
+	double		average;		/* elements of a non-null row; -1 if unknown */
+	double		distinct;		/* elements of the column; -1 if unknown */
+	AttStatsSlot sets;			/* the most common ones */
+	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
+	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
+	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
+} SetStats;
 
 /* The functions that the planner tells apart, in src/type. */
 extern Datum roaring64_contains(PG_FUNCTION_ARGS);
@@ -48,19 +104,35 @@ extern Datum roaring64_xor(PG_FUNCTION_ARGS);
 extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
 
-/* call.c */
+/* expressions.c */
 extern PGFunction roaring64_c_function(Oid function);
 extern List *roaring64_call(Node *node, Oid *function);
-extern Oid	roaring64_function_of_two(const char *name, Oid type, Oid other);
 extern bool roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
 								Node **id, Node **set);
-extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
-								 int64 bound);
+extern Node *roaring64_estimate_once(PlannerInfo *root, Node *node);
+extern bool roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe);
+extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
+								   r64_set *set);
+extern double roaring64_share_empty(PlannerInfo *root, Node *node);
+extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
+											 Node *part);
 
-/* indexcond.c */
-extern List *roaring64_support_index(SupportRequestIndexCondition *request);
-extern bool roaring64_suits_btree(Node *set);
-extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
+/* setstats.c */
+extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
+								 bool with_elements, SetStats *stats);
+extern void roaring64_free_stats(SetStats *stats);
+extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
+									  Probe *probe, double size);
+extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
+									  const SetStats *b, double *tested);
+extern double roaring64_probe_size(Probe *probe);
+extern double roaring64_expected_hits(const SetStats *stats, Probe *probe);
+extern double roaring64_average_frequency(const SetStats *stats);
+
+/* idstats.c */
+extern double roaring64_share_in_set(PlannerInfo *root,
+									 VariableStatData *vardata, Oid function,
+									 double distinct, r64_set *set);
 
 /* lookuppath.c */
 extern void roaring64_offer_lookups(void);
@@ -69,11 +141,13 @@ extern void roaring64_offer_lookups(void);
 extern double roaring64_count_runs(r64_set *set);
 extern void roaring64_price_gin(RelOptInfo *rel);
 
-/* prune.c */
+/* implied.c */
+extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
+								 int64 bound);
+extern List *roaring64_support_index(SupportRequestIndexCondition *request);
+extern bool roaring64_suits_btree(Node *set);
+extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
 extern void roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel);
-extern int64 roaring64_partition_bound(PlannerInfo *root,
-									   const VariableStatData *vardata,
-									   int64 v, bool above);
 extern bool roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
 								  RangeTblEntry *entry);
 

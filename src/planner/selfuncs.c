@@ -28,7 +28,6 @@
 
 #include "index/gin.h"
 #include "planner/planner.h"
-#include "planner/statistics.h"
 #include "type/roaring64.h"
 
 /* What a test of two sets costs, and what it does for an element, in operators. */

@@ -35,7 +35,6 @@
 #include "catalog/pg_type.h"
 
 #include "planner/planner.h"
-#include "planner/statistics.h"
 #include "type/roaring64.h"
 
 /* Most common sets of a column to test; to join with those of another one. */
@@ -106,7 +105,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	get_attstatsslot(&stats->mcelem, tuple, STATISTIC_KIND_MCELEM, InvalidOid,
 					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->mcelem, stats->mcelem.valuetype == INT8OID &&
-			   stats->mcelem.nnumbers == stats->mcelem.nvalues + 3);
+			   stats->mcelem.nnumbers == stats->mcelem.nvalues);
 	get_attstatsslot(&stats->rest, tuple, ROARING64_STATISTIC_KIND_REST,
 					 InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&

@@ -30,7 +30,7 @@
 #include "commands/vacuum.h"
 
 #include "engine/sort.h"
-#include "planner/statistics.h"
+#include "planner/planner.h"
 #include "type/roaring64.h"
 
 /* Bytes of sets to read, before compression, and elements, at most. */
@@ -158,7 +158,7 @@ compare_elements(const void *a, const void *b)
 
 /*
  * Fills a slot that is not used yet, or that of the correlation, which
- * statistics.h explains; there is always one.  values may be NULL.
+ * planner.h explains; there is always one.  values may be NULL.
  */
 static void
 fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
@@ -213,31 +213,24 @@ sort_elements(ElementAnalysis *analysis, ElementCount **elements)
 	return n;
 }
 
-/* MCELEM, in the layout of core's arrays; no element is ever NULL. */
+/* MCELEM */
 static void
 store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 			 ElementCount **common, int n)
 {
 	float4	   *numbers;
 	int64	   *values;
-	float4		least = 1;
-	float4		greatest = 0;
 
 	if (n == 0)
 		return;
-	numbers = palloc(sizeof(float4) * (n + 3));
+	numbers = palloc(sizeof(float4) * n);
 	values = palloc(sizeof(int64) * n);
 	for (int i = 0; i < n; i++)
 	{
 		values[i] = common[i]->element;
 		numbers[i] = Min(1.0, common[i]->seen / analysis->nrows);
-		least = Min(least, numbers[i]);
-		greatest = Max(greatest, numbers[i]);
 	}
-	numbers[n] = least;
-	numbers[n + 1] = greatest;
-	numbers[n + 2] = 0;
-	fill_slot(stats, STATISTIC_KIND_MCELEM, values, n, numbers, n + 3);
+	fill_slot(stats, STATISTIC_KIND_MCELEM, values, n, numbers, n);
 }
 
 /* DECHIST: a histogram of the cardinalities, then their average. */
@@ -275,7 +268,7 @@ estimate_distinct(ElementCount **elements, int n, double read_share)
 }
 
 /*
- * Fills the slot of our own, whose layout is in statistics.h, with n elements,
+ * Fills the slot of our own, whose layout is in planner.h, with n elements,
  * ascending, that are not common.
  */
 static void

@@ -1,7 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * prune.c
- *	  Partitions and children that no element of a known set can be in.
+ * implied.c
+ *	  Comparisons that "id <@ set" implies for a known set: conditions for an index
+ *	  on id, and what prunes partitions and children.
+ *
+ * For an index there is one of these, or a path of our own (lookuppath.c), but
+ * not both:
+ *
+ *	- id = ANY ('{...}') for a btree and a known set of few elements; not for a
+ *	  later column to 16, where the server does not see that the rows come out
+ *	  of the index's order, unless the query itself has the array;
+ *	- id >= smallest AND id <= largest for a known set that is a run, for
+ *	  any known set and a later column of a btree, and for BRIN.  The rows are
+ *	  tested again unless the set is a run;
+ *	- a lookup for all others and the first column of a btree.
  *
  * The server prunes by comparisons of a column with constants, and "id <@ set"
  * is none.  But it implies that id is in one of the ranges that the set has
@@ -10,7 +22,7 @@
  * partition gets its copies of them: there it would be tested again, and count
  * twice in estimates.
  *
- * src/planner/prune.c
+ * src/planner/implied.c
  *
  *-------------------------------------------------------------------------
  */
@@ -18,16 +30,26 @@
 
 #include "access/stratnum.h"
 #include "catalog/partition.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "partitioning/partbounds.h"
 #include "utils/fmgroids.h"
 
 #include "planner/planner.h"
-#include "planner/statistics.h"
+#include "type/roaring64.h"
 
-/* Ranges to imply.  Of more there is one, from the first to the last. */
-#define MAX_RANGES		256
+/*
+ * The most keys of an array in a plan, and ranges.  The planner takes some
+ * microseconds to estimate each.
+ */
+#define MAX_KEYS		256
+
+/*
+ * A set of more bytes is for a lookup without a look at it.  It has more than
+ * MAX_KEYS elements, and as a run it has hundreds of millions.
+ */
+#define MAX_KNOWN_SIZE	65536
 
 /*
  * The place in the query's text that implied comparisons have, by which they are
@@ -36,14 +58,131 @@
  */
 #define IMPLIED_LOCATION	(-20064)
 
-static Expr *
-make_comparison(Node *id, int strategy, int64 bound)
+/* A comparison of an integer with bound. */
+OpExpr *
+roaring64_compare(Oid family, Node *id, int strategy, int64 bound)
 {
-	OpExpr	   *comparison = roaring64_compare(INTEGER_BTREE_FAM_OID, id,
-											   strategy, bound);
+	Oid			operator = get_opfamily_member(family,
+											   getBaseType(exprType(id)),
+											   INT8OID, strategy);
+	Const	   *constant = makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+									 Int64GetDatum(bound), false,
+									 FLOAT8PASSBYVAL);
 
-	comparison->location = IMPLIED_LOCATION;
-	return (Expr *) comparison;
+	return (OpExpr *) make_opclause(operator, BOOLOID, false,
+									copyObject((Expr *) id),
+									(Expr *) constant, InvalidOid, InvalidOid);
+}
+
+/* lo <= id <= hi, as one comparison or two. */
+static List *
+make_within(Oid family, Node *id, int64 lo, int64 hi)
+{
+	if (lo == hi)
+		return list_make1(roaring64_compare(family, id,
+											BTEqualStrategyNumber, lo));
+	return list_make2(roaring64_compare(family, id,
+										BTGreaterEqualStrategyNumber, lo),
+					  roaring64_compare(family, id,
+										BTLessEqualStrategyNumber, hi));
+}
+
+/* Whether a set has all of the span of its elements. */
+static bool
+is_run(const r64_set *set)
+{
+	int64		lo;
+	int64		hi;
+
+	return r64_min(set, &lo) && r64_max(set, &hi) &&
+		(uint64) hi - (uint64) lo == r64_cardinality(set) - 1;
+}
+
+/*
+ * Whether the server's own scans of a btree suit a set: it is known, not large,
+ * and has few elements or is a run.
+ */
+bool
+roaring64_suits_btree(Node *node)
+{
+	r64_set		set;
+
+	return roaring64_constant_set(NULL, node, &set) &&
+		set.size <= MAX_KNOWN_SIZE &&
+		(r64_cardinality(&set) <= MAX_KEYS || is_run(&set));
+}
+
+/* id = ANY (elements) */
+static List *
+any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
+{
+	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
+	int64		elements[MAX_KEYS];
+	int			n = (int) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
+								   elements, MAX_KEYS);
+
+	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
+									 BTEqualStrategyNumber);
+	test->opfuncid = get_opcode(test->opno);
+	test->useOr = true;
+	test->args = list_make2(id, makeConst(INT8ARRAYOID, -1, InvalidOid, -1,
+										  roaring64_bigint_array(elements, n),
+										  false, false));
+	test->location = -1;
+	request->lossy = false;
+	return list_make1(test);
+}
+
+/*
+ * Whether a column of a btree or BRIN has bigints in their usual order: the
+ * server's own operator families that have an order have that one.
+ */
+bool
+roaring64_is_column_of_ids(const IndexOptInfo *index, int column)
+{
+	Oid			family = index->opfamily[column];
+
+	return index->opcintype[column] == INT8OID && family < FirstGenbkiObjectId &&
+		OidIsValid(get_opfamily_member(family, INT8OID, INT8OID,
+									   BTLessEqualStrategyNumber));
+}
+
+/* The condition for "id <@ set" and an index on id: see docs/indexes.md. */
+static List *
+lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
+{
+	bool		is_btree = request->index->relam == BTREE_AM_OID;
+	bool		is_first = is_btree && request->indexcol == 0;
+	int64		lo = PG_INT64_MAX;
+	int64		hi = PG_INT64_MIN;
+	r64_set		known;
+
+	if (!is_btree && request->index->relam != BRIN_AM_OID)
+		return NIL;
+	if (!roaring64_constant_set(NULL, set, &known) ||
+		(is_first && !roaring64_suits_btree(set)))
+		return NIL;				/* for a lookup */
+	request->lossy = !is_run(&known);
+	if (request->lossy && is_btree && r64_cardinality(&known) <= MAX_KEYS &&
+		(is_first || ROARING64_ARRAY_KEEPS_ORDER))
+		return any_of_elements(request, id, &known);
+	/* nothing is in both bounds of an empty set */
+	(void) r64_min(&known, &lo);
+	(void) r64_max(&known, &hi);
+	return make_within(request->opfamily, id, lo, hi);
+}
+
+/* Conditions for an index, of the functions that look an id up in a set. */
+List *
+roaring64_support_index(SupportRequestIndexCondition *request)
+{
+	Node	   *id;
+	Node	   *set;
+
+	return roaring64_is_column_of_ids(request->index, request->indexcol) &&
+		roaring64_is_lookup(request->root, request->index->rel->relid,
+							request->node, &id, &set) ?
+		lookup_condition(request, id, set) : NIL;
 }
 
 static bool
@@ -59,10 +198,12 @@ is_implied(Expr *condition)
 static Expr *
 make_range(Node *id, int64 lo, int64 hi)
 {
-	if (lo == hi)
-		return make_comparison(id, BTEqualStrategyNumber, lo);
-	return make_andclause(list_make2(make_comparison(id, BTGreaterEqualStrategyNumber, lo),
-									 make_comparison(id, BTLessEqualStrategyNumber, hi)));
+	List	   *comparisons = make_within(INTEGER_BTREE_FAM_OID, id, lo, hi);
+	ListCell   *cell;
+
+	foreach(cell, comparisons)
+		lfirst_node(OpExpr, cell)->location = IMPLIED_LOCATION;
+	return make_ands_explicit(comparisons);
 }
 
 /* A bound of a table's partitions by its first column, an integer. */
@@ -96,48 +237,6 @@ has_bounds(const RelOptInfo *rel)
 }
 
 /*
- * The greatest value that a column can have in a partition which has v there; or
- * the least one, if not above.  Knows ranges of one column, and says the end of
- * bigint of all other tables, also where v has come into the statistics from
- * elsewhere.
- */
-int64
-roaring64_partition_bound(PlannerInfo *root, const VariableStatData *vardata,
-						  int64 v, bool above)
-{
-	AppendRelInfo *member = root->append_rel_array == NULL ? NULL :
-		root->append_rel_array[vardata->rel->relid];
-	RelOptInfo *parent = member == NULL ? NULL :
-		root->simple_rel_array[member->parent_relid];
-	int64		none = above ? PG_INT64_MAX : PG_INT64_MIN;
-	Datum		value = Int64GetDatum(v);
-	Var		   *key;
-	bool		is_equal;
-	int			part;
-	int			i;
-
-	if (parent == NULL || !has_bounds(parent) ||
-		parent->boundinfo->strategy != PARTITION_STRATEGY_RANGE ||
-		parent->part_scheme->partnatts != 1)
-		return none;
-	key = linitial(parent->partexprs[0]);
-	if (!IsA(key, Var) ||
-		!equal(list_nth(member->translated_vars, key->varattno - 1), vardata->var))
-		return none;
-	i = partition_range_datum_bsearch(parent->part_scheme->partsupfunc,
-									  parent->part_scheme->partcollation,
-									  parent->boundinfo, 1, &value, &is_equal);
-	part = parent->boundinfo->indexes[i + 1];
-	if (part < 0 || parent->part_rels[part] != vardata->rel)
-		return none;
-	if (!above)
-		return i < 0 ? none : get_bound(parent, i);
-	return i + 1 == parent->boundinfo->ndatums ||
-		get_bound(parent, i + 1) == PG_INT64_MAX ? none :
-		get_bound(parent, i + 1) - 1;
-}
-
-/*
  * That id is in a set, as far as comparisons can say: it is in one of the ranges
  * that the set has between two bounds of a partitioned table, or, if that has
  * none that are integers, equals one of its few elements.
@@ -156,7 +255,7 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 	r64_index_set(set);
 	if (!r64_min(set, &first) || !r64_max(set, &last))
 		return (Expr *) makeBoolConst(false, false);
-	if (nbounds == 0 && r64_cardinality(set) > MAX_RANGES)
+	if (nbounds == 0 && r64_cardinality(set) > MAX_KEYS)
 		return make_range(id, first, last);
 	lo = first;
 	do
@@ -167,7 +266,7 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 		if (next < nbounds)
 			(void) r64_prev(set, get_bound(rel, next) - 1, &hi);
 		ranges = lappend(ranges, make_range(id, lo, hi));
-	} while (hi < last && list_length(ranges) < MAX_RANGES &&
+	} while (hi < last && list_length(ranges) < MAX_KEYS &&
 			 r64_next(set, hi + 1, &lo));
 	if (hi < last)
 		return make_range(id, first, last);
