@@ -392,6 +392,66 @@ DROP POLICY few ON things;
 ALTER TABLE things DISABLE ROW LEVEL SECURITY;
 REVOKE ALL ON things FROM regress_roaring64_reader;
 DROP ROLE regress_roaring64_reader;
+-- a policy that permits even ids, beside a query's test or the negation of one: the query's function sees no odd id, by
+-- whatever plan, and the policy and the query share a lookup only if the test is leakproof
+CREATE TABLE guarded AS SELECT i::bigint AS id FROM generate_series(1, 4000) i;
+CREATE INDEX ON guarded (id);
+CREATE TABLE lists AS SELECT roaring64_agg(i) FILTER (WHERE i % 2 = 0) AS even, roaring64_agg(i) FILTER (WHERE i % 2 = 1) AS odd,
+	int8range(500, 2500)::roaring64 - 700 AS asked FROM generate_series(1::bigint, 4000) i;
+VACUUM ANALYZE guarded, lists;
+CREATE FUNCTION leaky(id bigint) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$
+BEGIN
+	IF id % 2 = 1 THEN
+		RAISE EXCEPTION 'sees %', id;
+	END IF;
+	RETURN true;
+END $$;
+CREATE FUNCTION guarded_by(query text, OUT plan text, OUT by_index text, OUT same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	without text;
+BEGIN
+	query := format('SELECT count(*) || '' '' || sum(id) FROM guarded WHERE leaky(id) AND %s (SELECT asked FROM lists)', query);
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexonlyscan = off;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Roaring64 Lookup|Cond|Filter' THEN
+			plan := concat_ws(E'\n', plan, trim(regexp_replace(line, '[$]\d|[(]InitPlan \w+[)][.]col1', 'set', 'g'), ' ->'));
+		END IF;
+	END LOOP;
+	EXECUTE query INTO by_index;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE query INTO without;
+	same := by_index = without;
+	SET LOCAL enable_indexscan = on;
+END $$;
+CREATE ROLE regress_roaring64_reader;
+GRANT SELECT ON guarded, lists TO regress_roaring64_reader;
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE POLICY even ON guarded USING (id <@ (SELECT even FROM lists));
+SET ROLE regress_roaring64_reader;
+SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
+RESET ROLE;
+BEGIN;
+ALTER FUNCTION roaring64_element_contained(bigint, roaring64) LEAKPROOF;
+SET ROLE regress_roaring64_reader;
+SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
+ROLLBACK;
+DROP POLICY even ON guarded;
+CREATE POLICY not_odd ON guarded USING (NOT id <@ (SELECT odd FROM lists));
+SET ROLE regress_roaring64_reader;
+SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
+RESET ROLE;
+BEGIN;
+ALTER FUNCTION roaring64_element_contained(bigint, roaring64) LEAKPROOF;
+SET ROLE regress_roaring64_reader;
+SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
+ROLLBACK;
+DROP TABLE guarded, lists;
+DROP FUNCTION leaky, guarded_by;
+DROP ROLE regress_roaring64_reader;
 PREPARE sampled(roaring64) AS SELECT id FROM things TABLESAMPLE SYSTEM (50) WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE sampled('{}');
 -- the first query of a session, before anything of ours was called

@@ -361,6 +361,7 @@ INSERT INTO domains SELECT id, '{1,2}'::roaring64 | id FROM messages;
 ANALYZE domains;
 EXPLAIN (COSTS OFF) SELECT * FROM domains WHERE id <@ '{2,400,30000}'::id_set;
 EXPLAIN (COSTS OFF) SELECT b.* FROM domains a JOIN domains b ON b.id <@ a.ids WHERE a.id = 2;
+SELECT within(2, 'SELECT FROM domains WHERE id <@ (int8range(30000, 900000)::roaring64 - 35000)');
 SELECT within(2, 'SELECT FROM domains WHERE ids @> 2::bigint'),
 	within(2, 'SELECT FROM domains WHERE ids @> 2::id');
 CREATE TABLE logged AS SELECT i::bigint AS id, repeat('x', 100) AS line FROM generate_series(1, 20000) i;
