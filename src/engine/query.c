@@ -230,6 +230,35 @@ r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
 }
 
 /*
+ * Finds the largest integer <= v that is not an element; returns false if there
+ * is none.  It takes as many looks as the logarithm of the elements between.
+ */
+bool
+r64_prev_absent(r64_set *s, int64_t v, int64_t *found)
+{
+	uint64_t	room = (uint64_t) v - (uint64_t) INT64_MIN;
+	uint64_t	in = 0;			/* v - in is an element, all above it, too */
+	uint64_t	more = 1;
+	bool		grows = true;
+
+	*found = v;
+	if (!r64_contains(s, v))
+		return true;
+	while (more > 0)
+	{
+		if (more <= room - in &&
+			r64_contains_range(s, (int64_t) ((uint64_t) v - in - more),
+							   (int64_t) ((uint64_t) v - in)))
+			in += more;
+		else
+			grows = false;
+		more = grows ? more * 2 : more / 2;
+	}
+	*found = (int64_t) ((uint64_t) v - in - 1);
+	return in < room;
+}
+
+/*
  * Finds the first maximal run of consecutive elements within [lo, hi],
  * clipped to it; returns false if there is none.
  */

@@ -180,6 +180,7 @@ extern bool r64_select(r64_set *s, uint64_t n, int64_t *v);
 extern bool r64_next(r64_set *s, int64_t v, int64_t *found);
 extern bool r64_prev(r64_set *s, int64_t v, int64_t *found);
 extern bool r64_next_absent(r64_set *s, int64_t v, int64_t *found);
+extern bool r64_prev_absent(r64_set *s, int64_t v, int64_t *found);
 extern size_t r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
 					   int64_t *out, size_t n);
 extern bool r64_next_run(r64_set *s, int64_t lo, int64_t hi,

@@ -168,21 +168,6 @@ restart_scan(LookupState *state, int64 lo, int64 hi)
 	index_rescan(entries, keys, n, NULL, 0);
 }
 
-/* Searches for the start of the next step.  Returns false if there is none. */
-static bool
-begin_step(LookupState *state)
-{
-	Walk	   *steps = &state->steps;
-
-	if (!roaring64_walk_step(steps))
-		return false;
-	state->cost += state->plan.descent_cost;
-	InstrCountTuples2(state, 1);
-	restart_scan(state, Min(steps->start, steps->end),
-				 Max(steps->start, steps->end));
-	return true;
-}
-
 /*
  * The entry that the walk has reached.  It is the walk's copy, which it makes if
  * it once was to return index tuples: see begin_scan().
@@ -236,8 +221,15 @@ walk_to_entry(LookupState *state)
 		int64		id;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!steps->in_step && !begin_step(state))
-			return NULL;
+		if (!steps->in_step)
+		{
+			if (!roaring64_walk_step(steps))
+				return NULL;
+			state->cost += state->plan.descent_cost;
+			InstrCountTuples2(state, 1);
+			restart_scan(state, Min(steps->start, steps->end),
+						 Max(steps->start, steps->end));
+		}
 		tid = index_getnext_tid(state->entries, direction);
 		if (tid == NULL)
 		{

@@ -76,34 +76,6 @@ find_element(Walk *walk, int64_t v, int64_t *element)
 	return walk->nahead > 0;
 }
 
-/* The next value that is not in the set, from v on; false if there is none. */
-static bool
-find_absent(const Walk *walk, int64_t v, int64_t *absent)
-{
-	uint64_t	room = (uint64_t) v - (uint64_t) INT64_MIN;
-	uint64_t	in = 0;			/* v - in is an element, all above it, too */
-	uint64_t	more = 1;
-	bool		grows = true;
-
-	if (walk->ascending)
-		return r64_next_absent(walk->set, v, absent);
-	*absent = v;
-	if (!r64_contains(walk->set, v))
-		return true;
-	while (more > 0)
-	{
-		if (more <= room - in &&
-			r64_contains_range(walk->set, (int64_t) ((uint64_t) v - in - more),
-							   (int64_t) ((uint64_t) v - in)))
-			in += more;
-		else
-			grows = false;
-		more = grows ? more * 2 : more / 2;
-	}
-	*absent = (int64_t) ((uint64_t) v - in - 1);
-	return in < room;
-}
-
 /* The last element of the step that begins now, with the one just found. */
 static int64_t
 end_of_step(const Walk *walk)
@@ -132,8 +104,9 @@ bool
 roaring64_walk_step(Walk *walk)
 {
 	walk->done = walk->done ||
-		!(walk->negated ? find_absent(walk, walk->from, &walk->start) :
-		  find_element(walk, walk->from, &walk->start));
+		!(!walk->negated ? find_element(walk, walk->from, &walk->start) :
+		  walk->ascending ? r64_next_absent(walk->set, walk->from, &walk->start) :
+		  r64_prev_absent(walk->set, walk->from, &walk->start));
 	if (!walk->done)
 		walk->end = walk->negated ? walk->limit : end_of_step(walk);
 	walk->passed = walk->gap = 0;

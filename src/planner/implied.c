@@ -148,16 +148,21 @@ roaring64_is_column_of_ids(const IndexOptInfo *index, int column)
 }
 
 /* The condition for "id <@ set" and an index on id: see docs/indexes.md. */
-static List *
-lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
+List *
+roaring64_support_index(SupportRequestIndexCondition *request)
 {
 	bool		is_btree = request->index->relam == BTREE_AM_OID;
 	bool		is_first = is_btree && request->indexcol == 0;
 	int64		lo = PG_INT64_MAX;
 	int64		hi = PG_INT64_MIN;
+	Node	   *id;
+	Node	   *set;
 	r64_set		known;
 
-	if (!is_btree && request->index->relam != BRIN_AM_OID)
+	if ((!is_btree && request->index->relam != BRIN_AM_OID) ||
+		!roaring64_is_column_of_ids(request->index, request->indexcol) ||
+		!roaring64_is_lookup(request->root, request->index->rel->relid,
+							 request->node, &id, &set))
 		return NIL;
 	if (!roaring64_constant_set(NULL, set, &known) ||
 		(is_first && !roaring64_suits_btree(set)))
@@ -170,19 +175,6 @@ lookup_condition(SupportRequestIndexCondition *request, Node *id, Node *set)
 	(void) r64_min(&known, &lo);
 	(void) r64_max(&known, &hi);
 	return make_within(request->opfamily, id, lo, hi);
-}
-
-/* Conditions for an index, of the functions that look an id up in a set. */
-List *
-roaring64_support_index(SupportRequestIndexCondition *request)
-{
-	Node	   *id;
-	Node	   *set;
-
-	return roaring64_is_column_of_ids(request->index, request->indexcol) &&
-		roaring64_is_lookup(request->root, request->index->rel->relid,
-							request->node, &id, &set) ?
-		lookup_condition(request, id, set) : NIL;
 }
 
 static bool

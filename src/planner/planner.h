@@ -101,8 +101,6 @@ extern Datum roaring64_and_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_xor(PG_FUNCTION_ARGS);
-extern Datum roaring64_elements_range(PG_FUNCTION_ARGS);
-extern Datum roaring64_ranges(PG_FUNCTION_ARGS);
 
 /* expressions.c */
 extern PGFunction roaring64_c_function(Oid function);

@@ -221,11 +221,7 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
 
 		if (column == 1)
-		{
-			Test		exchanged = {-test.kind, test.right, test.left, function};
-
-			test = exchanged;
-		}
+			test = (Test) {-test.kind, test.right, test.left, function};
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
 		else if (is_of_sets(test.left))
@@ -259,16 +255,6 @@ sets_join_selectivity(const Test *test, VariableStatData *left,
 	return share;
 }
 
-/* A column of sets and one of bigint. */
-static double
-element_join_selectivity(PlannerInfo *root, const Test *test,
-						 VariableStatData *set, VariableStatData *element)
-{
-	look_through_cast(root, element);
-	return (1 - null_fraction(set)) * (1 - null_fraction(element)) *
-		share_looked_up(root, element, set->var);
-}
-
 /* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
@@ -278,19 +264,22 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	VariableStatData left;
 	VariableStatData right;
 	bool		reversed;
-	Selectivity selectivity;
+	Selectivity selectivity = ROARING64_DEFAULT_SHARE;
 
 	if (!describe_test(function, args, &test) || sjinfo == NULL)
-		return ROARING64_DEFAULT_SHARE;
+		return selectivity;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
 	if (is_of_sets(test.left) && is_of_sets(test.right))
 		selectivity = sets_join_selectivity(&test, &left, &right);
-	else if (test.left == INT8OID)
-		selectivity = element_join_selectivity(root, &test, &right, &left);
-	else if (test.right == INT8OID)
-		selectivity = element_join_selectivity(root, &test, &left, &right);
-	else
-		selectivity = ROARING64_DEFAULT_SHARE;
+	else if (test.left == INT8OID || test.right == INT8OID)
+	{
+		bool		is_left = test.left == INT8OID;
+		VariableStatData *element = is_left ? &left : &right;
+
+		look_through_cast(root, element);
+		selectivity = (1 - null_fraction(&left)) * (1 - null_fraction(&right)) *
+			share_looked_up(root, element, (is_left ? &right : &left)->var);
+	}
 
 	if (jointype == JOIN_SEMI || jointype == JOIN_ANTI)
 	{
@@ -514,21 +503,19 @@ Datum
 roaring64_rows_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	PGFunction	called;
 	List	   *args;
 	r64_set		set;
 
 	if (!IsA(request, SupportRequestRows) || !IsA(request->node, FuncExpr))
 		PG_RETURN_POINTER(NULL);
-	called = roaring64_c_function(request->funcid);
 	args = ((FuncExpr *) request->node)->args;
-	if (called == roaring64_ranges &&
+	if (exprType(request->node) == INT8RANGEOID &&
 		roaring64_constant_set(request->root, linitial(args), &set))
 		request->rows = roaring64_count_runs(&set);
 	else
 		request->rows =
 			roaring64_expected_cardinality(request->root, linitial(args),
-										   called == roaring64_elements_range ?
+										   list_length(args) > 1 ?
 										   lsecond(args) : NULL);
 	PG_RETURN_POINTER(request->rows < 0 ? NULL : request);
 }
