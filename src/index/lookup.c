@@ -495,9 +495,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
 
-	ExplainPropertyText("Index Name",
-						get_rel_name(state->plan.index),
-						es);
+	ExplainPropertyText("Index Name", get_rel_name(state->plan.index), es);
 	ExplainPropertyText("Index Cond",
 						deparse_expression(lthird(plan->custom_exprs), context,
 										   es->verbose, false), es);

@@ -127,11 +127,9 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	if (is_known && probe.is_set)
 		r64_index_set(&probe.set);
 	roaring64_load_stats(vardata, test->function, true, &stats);
-	if (!is_known)
-		share = set_against_unknown(root, test, other, &stats);
-	else
-		share = roaring64_share_passing(&stats, test->kind, &probe, 0);
-	share *= stats.nonnull;
+	share = stats.nonnull *
+		(is_known ? roaring64_share_passing(&stats, test->kind, &probe, 0) :
+		 set_against_unknown(root, test, other, &stats));
 	roaring64_free_stats(&stats);
 	return share;
 }

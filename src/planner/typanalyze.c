@@ -218,19 +218,16 @@ static void
 store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 			 ElementCount **common, int n)
 {
-	float4	   *numbers;
-	int64	   *values;
+	float4	   *numbers = palloc(sizeof(float4) * n);
+	int64	   *values = palloc(sizeof(int64) * n);
 
-	if (n == 0)
-		return;
-	numbers = palloc(sizeof(float4) * n);
-	values = palloc(sizeof(int64) * n);
 	for (int i = 0; i < n; i++)
 	{
 		values[i] = common[i]->element;
 		numbers[i] = Min(1.0, common[i]->seen / analysis->nrows);
 	}
-	fill_slot(stats, STATISTIC_KIND_MCELEM, values, n, numbers, n);
+	if (n > 0)
+		fill_slot(stats, STATISTIC_KIND_MCELEM, values, n, numbers, n);
 }
 
 /* DECHIST: a histogram of the cardinalities, then their average. */
