@@ -162,11 +162,10 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 	if ((!is_btree && request->index->relam != BRIN_AM_OID) ||
 		!roaring64_is_column_of_ids(request->index, request->indexcol) ||
 		!roaring64_is_lookup(request->root, request->index->rel->relid,
-							 request->node, &id, &set))
-		return NIL;
-	if (!roaring64_constant_set(NULL, set, &known) ||
+							 request->node, &id, &set) ||
+		!roaring64_constant_set(NULL, set, &known) ||
 		(is_first && !roaring64_suits_btree(set)))
-		return NIL;				/* for a lookup */
+		return NIL;				/* or for a lookup */
 	request->lossy = !is_run(&known);
 	if (request->lossy && is_btree && r64_cardinality(&known) <= MAX_KEYS &&
 		(is_first || ROARING64_ARRAY_KEEPS_ORDER))

@@ -218,8 +218,10 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 		/* get_restriction_variable() would compute this for every estimate */
 		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
 
-		if (column == 1)
-			test = (Test) {-test.kind, test.right, test.left, function};
+		if (column == 1 &&
+			describe_test(function, list_make2(lsecond(args), linitial(args)),
+						  &test))
+			test.kind = -test.kind;
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
 		else if (is_of_sets(test.left))
