@@ -789,8 +789,7 @@ CREATE PROCEDURE roaring64_dedup_fold(dedup regclass)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	most CONSTANT bigint := 500000;
-	room bigint := most;
+	room bigint := 500000;
 	o pg_catalog.record;
 	low pg_catalog.text;
 	high pg_catalog.text;
@@ -827,11 +826,10 @@ BEGIN
 			part := CASE WHEN windows THEN NULL ELSE rest END;
 			reached := CASE WHEN part IS NULL THEN high ELSE reached END;
 			pass_over := pass_over AND part IS NOT NULL;
-			room := least(room * 2, most);
+			room := least(room * 2, 500000);
 		EXCEPTION WHEN OTHERS THEN
-			-- no privilege, no disk, no statement: nothing of a key
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
-				RAISE;
+				RAISE;			-- no privilege, no disk, no statement: nothing of a key
 			ELSIF low <> high THEN
 				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source)
 				INTO room USING low, high;
