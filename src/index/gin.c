@@ -24,7 +24,7 @@
  *	- to overlap it, or to be contained in it, is to have one of its keys, or
  *	  for the latter none at all.  There none may be left out.  Keys that
  *	  follow each other are searched for as a range, by a partial match; if
- *	  that is still too many, sets are covered by GIN_MAX_RANGES ranges.
+ *	  that is still too many, so are all from the first to the last.
  *
  * src/index/gin.c
  *
@@ -283,24 +283,17 @@ cover_exactly(SearchKeys *search, r64_set *set)
 	return true;
 }
 
-/* Ranges that hold the keys of the set, as many elements in each. */
+/* All keys from the first of the set to its last. */
 static void
 cover_roughly(SearchKeys *search, r64_set *set)
 {
-	uint64		n = r64_cardinality(set);
+	int64		lo;
+	int64		hi;
 
 	search->n = search->nranges = 0;
 	search->inexact = true;
-	for (uint64 i = 0; i < GIN_MAX_RANGES; i++)
-	{
-		int64		least;
-		int64		greatest;
-
-		if (!r64_select(set, n * i / GIN_MAX_RANGES, &least) ||
-			!r64_select(set, n * (i + 1) / GIN_MAX_RANGES - 1, &greatest))
-			break;
-		add_range(search, least >> search->shift, greatest >> search->shift);
-	}
+	if (r64_min(set, &lo) && r64_max(set, &hi))
+		add_range(search, lo >> search->shift, hi >> search->shift);
 }
 
 /*

@@ -13,15 +13,12 @@
 /*
  * Single keys to look for if one is enough.  For every row that is found GIN
  * looks at each of them, so the work grows with the square: scattered over
- * half the keys of an index, 2000 take as long as the ranges that cover them,
+ * half the keys of an index, 2000 take as long as the range that covers them,
  * and 8000 twenty times as long.
  */
 #define GIN_MAX_SINGLE		1024
 
-/*
- * Ranges to look for.  Each is read in full into a bitmap of its own, which
- * may have work_mem bytes.
- */
+/* Ranges, each of which is read into a bitmap of its own of up to work_mem bytes. */
 #define GIN_MAX_RANGES		32
 
 /* From how many keys on a range is cheaper than to look for each. */

@@ -318,7 +318,7 @@ share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
 		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
 		*keys = roaring64_count_runs(&set);
 	if (*keys > GIN_MAX_SINGLE)
-		*keys = GIN_MAX_RANGES;
+		*keys = 1;
 	if (test.kind != TEST_CONTAINED)
 		return -1;
 	/* it finds what overlaps, and what is empty */
