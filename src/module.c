@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "index/lookup.h"
+#include "index/scans.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
 

@@ -231,7 +231,8 @@ r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
 
 /*
  * Finds the largest integer <= v that is not an element; returns false if there
- * is none.  It takes as many looks as the logarithm of the elements between.
+ * is none.  It asks for ranges of which each is twice as long as the one before,
+ * and then half.
  */
 bool
 r64_prev_absent(r64_set *s, int64_t v, int64_t *found)

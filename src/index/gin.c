@@ -39,7 +39,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "index/gin.h"
+#include "index/scans.h"
 #include "type/roaring64.h"
 
 /* The operators, with the indexed column on the left. */

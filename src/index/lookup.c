@@ -41,6 +41,7 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -49,7 +50,7 @@
 #include "utils/snapmgr.h"
 
 #include "engine/sort.h"
-#include "index/lookup.h"
+#include "index/scans.h"
 #include "index/walk.h"
 #include "server_planner.h"
 #include "type/roaring64.h"
@@ -66,6 +67,8 @@ typedef struct LookupState
 	LookupPlan	plan;
 	ExprState  *id;
 	List	   *sets;			/* expressions: the first without the others */
+	FmgrInfo   *without;		/* call sites of "-", of which each keeps what
+								 * comes again */
 	ExprState  *condition;
 	Relation	index;
 	IndexScanDesc entries;
@@ -94,10 +97,9 @@ typedef struct LookupState
 List *
 roaring64_pack_lookup(const LookupPlan *plan)
 {
-	bytea	   *bytes = palloc(VARHDRSZ + sizeof(*plan));
+	bytea	   *bytes = cstring_to_text_with_len((const char *) plan,
+												 sizeof(*plan));
 
-	SET_VARSIZE(bytes, VARHDRSZ + sizeof(*plan));
-	memcpy(VARDATA(bytes), plan, sizeof(*plan));
 	return list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1,
 								PointerGetDatum(bytes), false, false));
 }
@@ -107,6 +109,7 @@ static void
 begin_lookup(LookupState *state)
 {
 	MemoryContext oldcontext;
+	Datum		left = (Datum) 0;
 	bool		isnull = false;
 	ListCell   *cell;
 
@@ -122,19 +125,18 @@ begin_lookup(LookupState *state)
 		Datum		value = ExecEvalExpr((ExprState *) lfirst(cell),
 										 state->css.ss.ps.ps_ExprContext,
 										 &isnull);
-		r64_set		set;
+		int			i = foreach_current_index(cell);
 
 		if (isnull)
 			break;
-		set = DatumGetRoaring64(value);
-		state->set = foreach_current_index(cell) == 0 ? set :
-			r64_open_buf(&roaring64_env,
-						 r64_combine(R64_ANDNOT, &state->set, &set));
+		left = i == 0 ? value :
+			FunctionCall2(&state->without[i], left, value);
 	}
 	state->steps.in_step = false;
 	state->steps.done = true;
 	if (!isnull)
 	{
+		state->set = DatumGetRoaring64(left);
 		r64_index_set(&state->set);
 		state->elements += r64_cardinality(&state->set);
 		roaring64_walk_begin(&state->steps, &state->set,
@@ -409,6 +411,8 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	Relation	relation = ss->ss_currentRelation;
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
 	Const	   *packed = linitial_node(Const, plan->custom_private);
+	List	   *sets = lsecond(plan->custom_exprs);
+	ListCell   *cell;
 
 	/*
 	 * The server has set this up for virtual tuples, but our rows may be
@@ -427,8 +431,21 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ss->ps.scanopsfixed = false;
 	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
 	ss->ps.scanopsfixed = true;
-	state->sets = ExecInitExprList(lsecond(plan->custom_exprs), &ss->ps);
+	state->sets = ExecInitExprList(sets, &ss->ps);
 	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
+	state->without = palloc0(sizeof(FmgrInfo) * list_length(sets));
+	foreach(cell, sets)
+	{
+		FmgrInfo   *site = &state->without[foreach_current_index(cell)];
+
+		site->fn_addr = roaring64_andnot;
+		site->fn_nargs = 2;
+		site->fn_mcxt = CurrentMemoryContext;
+		site->fn_expr = (Node *)
+			makeFuncExpr(InvalidOid, InvalidOid,
+						 list_make2(linitial(sets), lfirst(cell)),
+						 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 

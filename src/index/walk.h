@@ -33,7 +33,7 @@ typedef struct Walk
 	int64_t		from;			/* first value that we have not reached */
 	int64_t		start;			/* first value of this step */
 	int64_t		end;			/* and last one */
-	int64_t		first;			/* entry of the gap */
+	int64_t		first;			/* first entry of the gap */
 	int64_t		ahead[ROARING64_MAX_AHEAD]; /* elements, in the walk's order */
 	size_t		nahead;
 	size_t		next;			/* of them */

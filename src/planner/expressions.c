@@ -123,12 +123,15 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 	return value;
 }
 
-/* The expression with what is known before execution filled in. */
+/*
+ * The expression with what is known before execution filled in.  To estimate it,
+ * also that of a row which an outer join may put a NULL in place of.
+ */
 static Node *
 reduce(PlannerInfo *root, Node *node)
 {
 	node = roaring64_estimate_once(root, node);
-	while (IsA(node, RelabelType) || IsA(node, PlaceHolderVar))
+	while (IsA(node, RelabelType) || (root != NULL && IsA(node, PlaceHolderVar)))
 		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
 			(Node *) ((PlaceHolderVar *) node)->phexpr;
 	return node;
@@ -269,6 +272,8 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
 			n = roaring64_expected_hits(&stats, &probe);
 		if (n < 0)
 			n = stats.average;
+		if (in_part && probe.is_set)
+			r64_close(&probe.set);
 		roaring64_free_stats(&stats);
 	}
 	else

@@ -266,7 +266,8 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 
 /*
  * What conditions of the relation relid imply that look it up in a known set, for
- * the bounds that rel has.
+ * the bounds that rel has.  If an outer join makes an id that is strict NULL, its
+ * row does not pass.
  */
 static List *
 find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
@@ -289,11 +290,12 @@ find_implied(PlannerInfo *root, Index relid, const RelOptInfo *rel,
 								  ((FuncExpr *) id)->funcid == F_INT8_INT2))
 			id = linitial(((FuncExpr *) id)->args);
 		if (!bms_equal(pull_varnos(root, id), bms_make_singleton(relid)) ||
-			contain_volatile_functions(id))
+			contain_volatile_functions(id) || contain_nonstrict_functions(id))
 			continue;
 		foreach(part, make_ands_implicit(make_implied(rel, id, &known)))
 			implied = lappend(implied,
 							  make_simple_restrictinfo(root, lfirst(part)));
+		r64_close(&known);
 	}
 	return implied;
 }

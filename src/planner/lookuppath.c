@@ -26,7 +26,7 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
-#include "index/lookup.h"
+#include "index/scans.h"
 #include "index/walk.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
@@ -199,6 +199,8 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
 				roaring64_width(lo, hi) / r64_cardinality(&known));
+	if (cost->is_known)
+		r64_close(&known);
 	if (cost->plan.negated)
 	{
 		/* a run of elements is passed over if it has more rows than that */
@@ -228,8 +230,8 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 /*
  * Makes the plan of a lookup.  The clauses are those of the path's relation, where
  * the one that it is for may be another since the path was made: with the columns
- * of a partition in place of those of the table that is joined.  Of sets whose
- * ids do not pass the elements are left out of the set that is looked up.
+ * of a partition in place of those of the table that is joined.  The elements of
+ * negated tests' sets are left out of the set that is looked up.
  */
 static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,

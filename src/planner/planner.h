@@ -98,7 +98,6 @@ extern Datum roaring64_is_empty(PG_FUNCTION_ARGS);
 extern Datum roaring64_or(PG_FUNCTION_ARGS);
 extern Datum roaring64_and(PG_FUNCTION_ARGS);
 extern Datum roaring64_and_range(PG_FUNCTION_ARGS);
-extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
 extern Datum roaring64_andnot_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_xor(PG_FUNCTION_ARGS);
 

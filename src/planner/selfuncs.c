@@ -26,7 +26,7 @@
 #include "utils/fmgroids.h"
 #include "utils/index_selfuncs.h"
 
-#include "index/gin.h"
+#include "index/scans.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
@@ -131,6 +131,8 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 		(is_known ? roaring64_share_passing(&stats, test->kind, &probe, 0) :
 		 set_against_unknown(root, test, other, &stats));
 	roaring64_free_stats(&stats);
+	if (is_known && probe.is_set)
+		r64_close(&probe.set);
 	return share;
 }
 
@@ -189,13 +191,16 @@ element_selectivity(PlannerInfo *root, const Test *test,
 					VariableStatData *vardata, Node *other)
 {
 	r64_set		set;
+	double		share;
 
 	look_through_cast(root, vardata);
-	if (roaring64_constant_set(root, other, &set))
-		return roaring64_share_in_set(root, vardata, test->function,
-									  distinct_values(vardata), &set);
-	return (1 - null_fraction(vardata)) *
-		share_looked_up(root, vardata, other);
+	if (!roaring64_constant_set(root, other, &set))
+		return (1 - null_fraction(vardata)) *
+			share_looked_up(root, vardata, other);
+	share = roaring64_share_in_set(root, vardata, test->function,
+								   distinct_values(vardata), &set);
+	r64_close(&set);
+	return share;
 }
 
 /* The estimator for a restriction, by function. */

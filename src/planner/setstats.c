@@ -105,7 +105,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	get_attstatsslot(&stats->mcelem, tuple, STATISTIC_KIND_MCELEM, InvalidOid,
 					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->mcelem, stats->mcelem.valuetype == INT8OID &&
-			   stats->mcelem.nnumbers == stats->mcelem.nvalues);
+			   stats->mcelem.nnumbers >= stats->mcelem.nvalues);
 	get_attstatsslot(&stats->rest, tuple, ROARING64_STATISTIC_KIND_REST,
 					 InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->rest, stats->rest.valuetype == INT8OID &&
@@ -307,7 +307,7 @@ describe_column(const SetStats *stats, int nsets, Kind *kinds)
 		set->is_known = set->probe.is_set = true;
 		set->probe.set = DatumGetRoaring64(stats->sets.values[i]);
 		set->size = roaring64_probe_size(&set->probe);
-		set->share = stats->sets.numbers[i] / stats->nonnull;
+		set->share = stats->sets.numbers[i] / Max(stats->nonnull, 1e-10);
 		while (class > kinds && class->least > set->size)
 			class--;
 		/* the empty set is known more exactly than by the histogram */
@@ -327,7 +327,7 @@ chance(TestKind kind, double left, double right, const Tally *tally,
 	double		inner = kind == TEST_CONTAINS ? right : left;
 
 	if (kind == TEST_OVERLAPS)
-		return 1 - exp(tally->log_none * times);
+		return times > 0 ? 1 - exp(tally->log_none * times) : 0;
 	if (inner > (kind == TEST_CONTAINS ? left : right))
 		return 0;
 	if (kind == TEST_CONTAINS && tally->count > 0)

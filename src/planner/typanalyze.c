@@ -213,7 +213,7 @@ sort_elements(ElementAnalysis *analysis, ElementCount **elements)
 	return n;
 }
 
-/* MCELEM */
+/* MCELEM, without the extremes that core adds for arrays: nothing asks for them. */
 static void
 store_common(VacAttrStats *stats, const ElementAnalysis *analysis,
 			 ElementCount **common, int n)

@@ -79,6 +79,9 @@ extern bool roaring64_open_source(struct varlena *value, ToastSource *source);
 extern bool roaring64_toast_source(Datum datum, ToastSource *source);
 extern void roaring64_close_source(ToastSource *source);
 
+/* operators.c */
+extern Datum roaring64_andnot(PG_FUNCTION_ARGS);
+
 /* argument_cache.c */
 extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
 extern bool roaring64_arg_contains(FunctionCallInfo fcinfo, int argno,

@@ -462,6 +462,24 @@ SELECT bool_and(same_without_index(format('SELECT id FROM messages WHERE id <@ %
 	 FROM generate_series(1, 1 + i * i) j)::bytea)))
 FROM generate_series(1, 80) i;
 
+-- a set and an id that an outer join makes NULL
+CREATE TABLE one (k int);
+INSERT INTO one VALUES (1);
+CREATE TABLE two (k int);
+INSERT INTO two VALUES (2);
+CREATE TABLE defaulted (k int, id bigint) PARTITION BY LIST ((coalesce(id, 5)));
+CREATE TABLE defaulted_5 PARTITION OF defaulted FOR VALUES IN (5);
+CREATE TABLE defaulted_7 PARTITION OF defaulted FOR VALUES IN (7);
+INSERT INTO defaulted VALUES (1, 7);
+ANALYZE one, two, defaulted;
+SELECT q, same_without_index(q) FROM unnest(ARRAY[
+	$$SELECT one.k, m.id FROM one LEFT JOIN (SELECT '{2,4}'::roaring64 AS s, a.k FROM two a JOIN two b USING (k)) q USING (k)
+		JOIN messages m ON m.id <@ q.s$$,
+	$$SELECT one.k, m.id FROM one LEFT JOIN (SELECT k, '{2,4}'::roaring64 AS s FROM two) q USING (k)
+		LEFT JOIN messages m ON m.id <@ q.s$$]) q;
+SELECT * FROM one LEFT JOIN defaulted d USING (k) WHERE coalesce(d.id, 5) <@ '{5}';
+DROP TABLE one, two, defaulted;
+
 -- any plan: expressions, aggregates, set operations, functions without a table
 SELECT count(*) FROM (SELECT tags FROM tagged WHERE id < 100 UNION SELECT ids FROM halves) x
 WHERE tags && '{1,4}';

@@ -178,6 +178,17 @@ call_next_absent(void *arg)
 }
 
 static void
+call_prev_absent(void *arg)
+{
+	r64_set		s = open_damaged();
+	int64_t		v;
+
+	if (r64_prev_absent(&s, *(int64_t *) arg, &v))
+		CHECK(v <= *(int64_t *) arg);
+	r64_close(&s);
+}
+
+static void
 call_read(void *arg)
 {
 	r64_set		s = open_damaged();
@@ -504,6 +515,7 @@ run_case(void *number)
 		attempt("next", call_next, &probes[i], false);
 		attempt("prev", call_prev, &probes[i], false);
 		attempt("next_absent", call_next_absent, &probes[i], false);
+		attempt("prev_absent", call_prev_absent, &probes[i], false);
 		attempt("contains_range", call_contains_range, &probes[i], false);
 	}
 	attempt("read", call_read, &probes[0], false);

@@ -297,6 +297,22 @@ model_next_absent(const model *m, int64_t v, int64_t *found)
 }
 
 bool
+model_prev_absent(const model *m, int64_t v, int64_t *found)
+{
+	size_t		i = model_find(m, v);
+
+	if (i == m->n || m->runs[i].lo > v)
+	{
+		*found = v;
+		return true;
+	}
+	if (m->runs[i].lo == INT64_MIN)
+		return false;
+	*found = m->runs[i].lo - 1;
+	return true;
+}
+
+bool
 model_contains_range(const model *m, int64_t lo, int64_t hi)
 {
 	size_t		i = model_find(m, lo);

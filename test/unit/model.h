@@ -45,6 +45,7 @@ extern bool model_select(const model *m, uint64_t n, int64_t *v);
 extern bool model_next(const model *m, int64_t v, int64_t *found);
 extern bool model_prev(const model *m, int64_t v, int64_t *found);
 extern bool model_next_absent(const model *m, int64_t v, int64_t *found);
+extern bool model_prev_absent(const model *m, int64_t v, int64_t *found);
 extern bool model_contains_range(const model *m, int64_t lo, int64_t hi);
 
 /* False if an element would leave the range of int64. */

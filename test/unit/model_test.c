@@ -262,6 +262,9 @@ test_neighbours(void)
 		exists = model_next_absent(&ma, v, &want);
 		if (CHECK(r64_next_absent(&a, v, &got) == exists) && exists)
 			CHECK_I64(got, want);
+		exists = model_prev_absent(&ma, v, &want);
+		if (CHECK(r64_prev_absent(&a, v, &got) == exists) && exists)
+			CHECK_I64(got, want);
 	}
 }
 

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
- * lookup.h
- *	  The scan that looks the elements of a set up in a btree.
+ * scans.h
+ *	  What the planner has to know of scans: by a lookup of the elements of a set
+ *	  in a btree, and by GIN.
  *
- * src/index/lookup.h
+ * src/index/scans.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef ROARING64_LOOKUP_H
-#define ROARING64_LOOKUP_H
+#ifndef ROARING64_SCANS_H
+#define ROARING64_SCANS_H
 
 #include "postgres.h"
 
@@ -21,7 +22,21 @@
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
- * What a plan of this scan has in addition to any scan's.  custom_exprs are the
+ * Single keys that GIN looks for if one is enough.  For every row that is found it
+ * looks at each of them, so the work grows with the square: scattered over half
+ * the keys of an index, 2000 take as long as the range that covers them, and 8000
+ * twenty times as long.
+ */
+#define GIN_MAX_SINGLE	1024
+
+/* Ranges, each of which is read into a bitmap of its own of up to work_mem bytes. */
+#define GIN_MAX_RANGES	32
+
+/* From how many keys on a range is cheaper than to look for each. */
+#define GIN_MIN_RANGE	8
+
+/*
+ * What a plan of a lookup has in addition to any scan's.  custom_exprs are the
  * first column of the index; the set, and those that are left out of it; the
  * test.  custom_private is this.
  */
@@ -40,4 +55,4 @@ typedef struct LookupPlan
 extern List *roaring64_pack_lookup(const LookupPlan *plan);
 extern const CustomScanMethods roaring64_lookup_methods;
 
-#endif							/* ROARING64_LOOKUP_H */
+#endif							/* ROARING64_SCANS_H */
