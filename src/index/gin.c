@@ -66,6 +66,9 @@
  */
 #define MAX_REQUIRED	128
 
+/* Ranges, each of which is read into a bitmap of its own of up to work_mem bytes. */
+#define MAX_RANGES	32
+
 /* What a search looks for, a key or a range of them, as GIN's extra_data. */
 typedef struct SearchKey
 {
@@ -248,7 +251,7 @@ cover_run(SearchKeys *search, int64 first, int64 last)
 	uint64		span = (uint64) last - (uint64) first;
 	int			nsingle = search->n - search->nranges;
 
-	if (span >= GIN_MIN_RANGE - 1 && search->nranges < GIN_MAX_RANGES)
+	if (span >= GIN_MIN_RANGE - 1 && search->nranges < MAX_RANGES)
 	{
 		add_range(search, first, last);
 		return true;
@@ -281,19 +284,6 @@ cover_exactly(SearchKeys *search, r64_set *set)
 		from = last + 1;
 	}
 	return true;
-}
-
-/* All keys from the first of the set to its last. */
-static void
-cover_roughly(SearchKeys *search, r64_set *set)
-{
-	int64		lo;
-	int64		hi;
-
-	search->n = search->nranges = 0;
-	search->inexact = true;
-	if (r64_min(set, &lo) && r64_max(set, &hi))
-		add_range(search, lo >> search->shift, hi >> search->shift);
 }
 
 /*
@@ -336,8 +326,13 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 		case GIN_CONTAINED_SET:
 		case GIN_OVERLAPS_SET:
 			set = DatumGetRoaring64(PG_GETARG_DATUM(0));
-			if (!r64_is_empty(&set) && !cover_exactly(search, &set))
-				cover_roughly(search, &set);
+			if (!cover_exactly(search, &set) && r64_min(&set, &lo) &&
+				r64_max(&set, &hi))
+			{
+				search->n = search->nranges = 0;
+				search->inexact = true;
+				add_range(search, lo >> search->shift, hi >> search->shift);
+			}
 			return strategy == GIN_CONTAINED_SET ?
 				GIN_SEARCH_MODE_INCLUDE_EMPTY : GIN_SEARCH_MODE_DEFAULT;
 		default:
@@ -363,7 +358,7 @@ roaring64_gin_extract_query(PG_FUNCTION_ARGS)
 	Datum	   *keys;
 
 	search.shift = get_shift(fcinfo);
-	search.keys = palloc(sizeof(SearchKey) * (GIN_MAX_SINGLE + GIN_MAX_RANGES));
+	search.keys = palloc(sizeof(SearchKey) * (GIN_MAX_SINGLE + MAX_RANGES));
 	*mode = choose_keys(&search, fcinfo, strategy);
 	*nkeys = search.n;
 

@@ -29,9 +29,6 @@
  */
 #define GIN_MAX_SINGLE	1024
 
-/* Ranges, each of which is read into a bitmap of its own of up to work_mem bytes. */
-#define GIN_MAX_RANGES	32
-
 /* From how many keys on a range is cheaper than to look for each. */
 #define GIN_MIN_RANGE	8
 

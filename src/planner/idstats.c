@@ -93,9 +93,8 @@ share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
 /*
  * The share of the rows of a column of integers that are in a set, each of whose
  * elements has so much, and beyond an end of the histogram.  Core asks an index
- * where the column ends, which is too slow if it matters little beside what is
- * known.  Nor is it asked for each partition: beyond what a set has of one, it has
- * what is in the next.
+ * where the column ends: too slow if it matters little beside what is known, and
+ * for each partition.  Beyond what a set has of one, it has what is in the next.
  */
 static double
 share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
@@ -112,8 +111,7 @@ share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
 	most = each * r64_count_range(set, above ? v : bound, above ? bound : v);
 	if (most <= known / NOTHING_BESIDE)
 		return most;
-	if (known > 0 && vardata->rel != NULL &&
-		vardata->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
+	if (known > 0 && vardata->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 		return 0;
 	beyond = roaring64_compare(INTEGER_BTREE_FAM_OID, vardata->var,
 							   above ? BTGreaterEqualStrategyNumber :

@@ -9,11 +9,10 @@
  * databases.
  *
  * Of a column of sets there are statistics of the standard kinds, of a set as a
- * value: distinct values, most common ones, histogram in byte order.  As core's
+ * value: distinct values, most common ones, histogram in byte order.  Like core's
  * arrays it has MCELEM, the most common elements with the share of the non-null
  * rows that has each, and DECHIST, a histogram of the cardinalities and their
- * average.
- * A third kind is ours, of the elements that are not in MCELEM:
+ * average.  A third kind is ours, of the elements that are not in MCELEM:
  *
  *	  values	bounds of n bins that hold the same number of occurrences each
  *	  numbers	how many of them a non-null row has on average; then how many

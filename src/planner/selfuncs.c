@@ -8,8 +8,7 @@
  * There is one estimator of each kind for all of these operators and for the
  * functions behind them.  Of a column of sets we have statistics of our own
  * (setstats.c), of a column of bigint that is looked up in a set those of core
- * (idstats.c).
- * Where nothing is known the answer is a constant, as for core's arrays.
+ * (idstats.c).  Where nothing is known the answer is a constant, as for arrays.
  *
  * src/planner/selfuncs.c
  *
