@@ -21,7 +21,7 @@
 #include "planner/planner.h"
 
 /* A set is counted by bins that have so many different integers or more. */
-#define MIN_PER_BIN		32
+#define MIN_PER_BIN		128
 
 /* What is known is exact enough without what is so many times less. */
 #define NOTHING_BESIDE	8
