@@ -28,7 +28,7 @@
 
 #define DEDUP_MAX_KEY	1024	/* bytes, which three columns of an index take */
 #define DEDUP_MAX_BATCH	1000000
-#define DEDUP_MAX_SETS	100		/* that a session keeps plans of */
+#define DEDUP_MAX_SETS	100		/* that a session keeps between transactions */
 
 /*
  * An id, by bytes that sort as its type does: those of a uuid, or of a bigint whose

@@ -7,8 +7,9 @@
  * any table of a set or a schema changes, the set is taken out, and the next
  * call makes another: statements name tables, and after a rename the old text
  * would find nothing, or another table.  That can happen while one of its
- * statements runs, so it is freed only with the transaction.  When there are
- * DEDUP_MAX_SETS, all are taken out, as if all had changed.
+ * statements runs, so it is freed only with the transaction.  So are all, if there
+ * are more than DEDUP_MAX_SETS then: how many a transaction uses is bounded by its
+ * locks.
  *
  * src/dedup/statements.c
  *
@@ -127,6 +128,13 @@ static void
 schema_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
 	table_changed(arg, InvalidOid);
+}
+
+static void
+transaction_ends(XactEvent event, void *arg)
+{
+	if (hash_get_num_entries(sets) > DEDUP_MAX_SETS)
+		table_changed((Datum) 0, InvalidOid);
 }
 
 static void
@@ -325,13 +333,12 @@ find_set(Oid relid, Oid function)
 						   HASH_ELEM | HASH_BLOBS);
 		CacheRegisterRelcacheCallback(table_changed, (Datum) 0);
 		CacheRegisterSyscacheCallback(NAMESPACEOID, schema_changed, (Datum) 0);
+		RegisterXactCallback(transaction_ends, NULL);
 	}
 	entry = hash_search(sets, &relid, HASH_FIND, NULL);
 	if (entry != NULL)
 		return entry->set;
 
-	if (hash_get_num_entries(sets) == DEDUP_MAX_SETS)
-		table_changed((Datum) 0, InvalidOid);
 	schema = get_func_namespace(function);
 	context = AllocSetContextCreate(CurrentMemoryContext, "roaring64 dedup set",
 									ALLOCSET_SMALL_SIZES);
