@@ -626,6 +626,9 @@ COMMIT;
 SELECT count(*) <= 100 AS bounded FROM pg_backend_memory_contexts WHERE name = 'roaring64 dedup set';
 SELECT count(*) FILTER (WHERE roaring64_dedup_seen(('many' || i % 101 + 1)::regclass, 'k', i)) AS seen FROM generate_series(101, 201) AS i;
 SELECT count(*) FROM generate_series(1, 101) AS i, roaring64_dedup_drop(('many' || i)::regclass);
+-- a child's rows would be found by some statements and not by others
+SELECT outcome(format('CREATE TABLE child () INHERITS (seen_%s); SELECT roaring64_dedup_claim(''seen'', ''k'', 1)', name)) FROM unnest('{claims,chunks,windows}'::text[]) AS name;
+SELECT roaring64_dedup_claim('seen', 'k', 1);
 -- errors of triggers keep their hints
 SELECT roaring64_dedup_create('triggered');
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
