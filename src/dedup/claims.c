@@ -354,13 +354,13 @@ fail_to_serialize(void)
  * there when it was taken and is folded, and the one that was written since.
  */
 static void
-look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot)
+look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 {
 	DedupRows	rows;
 	Datum		row[2];
 
 	dedup_find(set, DEDUP_CLAIMS, batch->key,
-			   ids_array(set, batch->ids, batch->n), snapshot, &rows);
+			   ids_array(set, batch->ids, batch->n), snapshot, locks, &rows);
 	while (dedup_next(&rows, row))
 	{
 		State	   *state = row_state(set, batch, row[0]);
@@ -379,44 +379,30 @@ look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 	DedupRows	rows;
 	Datum		row[2];
 
-	dedup_find(set, DEDUP_CHUNKS, batch->key, batch->chunks, snapshot, &rows);
+	dedup_find(set, DEDUP_CHUNKS, batch->key, batch->chunks, snapshot, true, &rows);
 	while (dedup_next(&rows, row))
 		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1]);
 }
 
 /*
- * Looks at all ids with a snapshot; into chunks only for those without a row.  On
- * other nodes each statement has a snapshot of its own: it is the rows that come
- * first, as what a fold takes from them then is in the chunks.
+ * Looks at all ids with a snapshot: at their rows, with locks or without, and into
+ * the chunks of all if one has no row.  On other nodes each statement has a snapshot
+ * of its own: the rows come first, as what a fold takes from them then is in the
+ * chunks.
  */
 static void
-look(DedupSet *set, Batch *batch, Snapshot snapshot)
+look(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 {
 	bool		rows = true;
 
 	for (int i = 0; i < batch->n; i++)
 		batch->states[i].row = batch->states[i].held = false;
 	snapshot = RegisterSnapshot(snapshot);
-	look_at_rows(set, batch, snapshot);
+	look_at_rows(set, batch, snapshot, locks);
 	for (int i = 0; i < batch->n; i++)
 		rows &= batch->states[i].row;
 	if (!rows)
 		look_at_chunks(set, batch, snapshot);
-	UnregisterSnapshot(snapshot);
-}
-
-/*
- * The same for one id that is to be changed in SERIALIZABLE, but not at its row if
- * the chunks say that there is something to change: an insertion finds that out.  A
- * look for a row that is not there would conflict with the insertion of any beside it.
- */
-static void
-look_for_one(DedupSet *set, Batch *batch, Snapshot snapshot, bool present)
-{
-	snapshot = RegisterSnapshot(snapshot);
-	look_at_chunks(set, batch, snapshot);
-	if (batch->states->held == present)
-		look_at_rows(set, batch, snapshot);
 	UnregisterSnapshot(snapshot);
 }
 
@@ -539,25 +525,31 @@ insert(DedupSet *set, Batch *batch, bool present)
 	return state->inserted;
 }
 
+/*
+ * In SERIALIZABLE, a look with locks for a row that is not there locks the page of
+ * the index, so it would conflict with the insertion of any id beside it.  So one id
+ * is looked for without them, and with them only if no row is to be inserted: an
+ * insertion conflicts with another of the same id by itself.
+ */
 static void
 change(DedupSet *set, Batch *batch, bool present)
 {
 	bool		one = batch->n == 1 && !set->distributed;
+	bool		locks = !one || !IsolationIsSerializable();
 	Snapshot	snapshot = snapshot_of(GetTransactionSnapshot);
 	uint64		ended = snapshot->snapXactCompletionCount;
 	CommandId	command = snapshot->curcid;
 	bool		inserted = false;
 
-	if (one && IsolationIsSerializable())
-		look_for_one(set, batch, snapshot, present);
-	else
-		look(set, batch, snapshot);
+	look(set, batch, snapshot, locks);
 	if (one && !batch->states->row && batch->states->held != present)
 	{
 		inserted = insert(set, batch, present);
 		if (!inserted)
-			look(set, batch, snapshot_of(GetTransactionSnapshot));
+			look(set, batch, snapshot_of(GetTransactionSnapshot), true);
 	}
+	else if (!locks)
+		look(set, batch, snapshot, true);
 	if (!inserted)
 		inserted = put(set, batch, present);
 	if (!inserted || is_unchanged(set, ended, command))
@@ -573,7 +565,7 @@ change(DedupSet *set, Batch *batch, bool present)
 static void
 see(DedupSet *set, Batch *batch)
 {
-	look(set, batch, GetActiveSnapshot());
+	look(set, batch, GetActiveSnapshot(), true);
 	for (int i = 0; i < batch->n; i++)
 		batch->states[i].answer = is_there(&batch->states[i]);
 }

@@ -93,8 +93,9 @@ typedef struct DedupRows
 	TupleTableSlot *slot;
 	AttrNumber	columns[2];
 	ScanKeyData keys[2];
+	Snapshot	snapshot;		/* that sees them, if the scan does not ask it */
 	bool		begun;			/* with an element of the array */
-	bool		uuids;			/* it has; or bigints */
+	bool		uuids;			/* elements are uuids, not bigints */
 	const char *next;			/* of its elements */
 	uint64		left;			/* elements, or rows found */
 	SPITupleTable *found;		/* by a statement, without a table */
@@ -102,7 +103,7 @@ typedef struct DedupRows
 
 /* rows.c */
 extern void dedup_find(DedupSet *set, int table, Datum key, Datum array,
-					   Snapshot snapshot, DedupRows *rows);
+					   Snapshot snapshot, bool locks, DedupRows *rows);
 extern bool dedup_next(DedupRows *rows, Datum *values);
 
 /* statements.c */

@@ -22,6 +22,7 @@
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "dedup/dedup.h"
@@ -104,11 +105,12 @@ open_plain(const DedupSet *set, int table, DedupRows *rows)
 /*
  * Begins to read the rows that a key and the elements of an array have, which are
  * ids for the table of claims, or numbers for that of chunks, with a snapshot that is
- * registered.  All of them must be read.
+ * registered.  All of them must be read.  Without locks, no predicate locks are taken
+ * in SERIALIZABLE, except by a statement.
  */
 void
 dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
-		   DedupRows *rows)
+		   bool locks, DedupRows *rows)
 {
 	ArrayType  *elements = DatumGetArrayTypeP(array);
 	Datum		values[2] = {key, array};
@@ -132,17 +134,26 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 						   InvalidOid, InvalidOid,
 						   rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
 	rows->slot = table_slot_create(rows->table, NULL);
-	rows->scan = roaring64_index_beginscan(rows->table, rows->index, snapshot, 2);
+	rows->snapshot = locks ? NULL : snapshot;
+	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
+										   locks ? snapshot : SnapshotAny, 2);
 }
 
 /* Goes to the next row in the table; returns false if there is none. */
 static bool
 next_in_table(DedupRows *rows)
 {
-	while (!rows->begun ||
-		   !index_getnext_slot(rows->scan, ForwardScanDirection, rows->slot))
+	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (rows->begun &&
+			index_getnext_slot(rows->scan, ForwardScanDirection, rows->slot))
+		{
+			if (rows->snapshot == NULL ||
+				table_tuple_satisfies_snapshot(rows->table, rows->slot, rows->snapshot))
+				return true;
+			continue;
+		}
 		if (rows->left-- == 0)
 		{
 			index_endscan(rows->scan);
@@ -157,7 +168,6 @@ next_in_table(DedupRows *rows)
 		rows->begun = true;
 		index_rescan(rows->scan, rows->keys, 2, NULL, 0);
 	}
-	return true;
 }
 
 /*
