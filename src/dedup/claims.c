@@ -588,16 +588,17 @@ answers_array(Batch *batch, bool once)
 }
 
 /*
- * What a function of a set, a key and an id, or many, does; writer is that of
- * dedup_open(), and present what it makes them.
+ * What a function of a set, a key and an id does, or that of many; writer and
+ * writers are their names for dedup_open(), and present what they make ids.
  */
 static Datum
-answer(FunctionCallInfo fcinfo, const char *writer, bool present)
+answer(FunctionCallInfo fcinfo, const char *writer, const char *writers,
+	   bool present)
 {
 	bool		many = get_fn_expr_rettype(fcinfo->flinfo) == BOOLARRAYOID;
 	Datum		key;
-	DedupSet   *set = dedup_open(fcinfo, writer, many ? "array of ids" : "id",
-								 &key);
+	DedupSet   *set = dedup_open(fcinfo, many ? writers : writer,
+								 many ? "array of ids" : "id", &key);
 	Batch		batch = get_batch(fcinfo, set, key, many);
 
 	if (batch.n > 0 && writer != NULL)
@@ -620,7 +621,8 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_claim);
 Datum
 roaring64_dedup_claim(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, "roaring64_dedup_claim()", true);
+	return answer(fcinfo, "roaring64_dedup_claim()",
+				  "roaring64_dedup_claim_many()", true);
 }
 
 /*
@@ -631,7 +633,8 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_forget);
 Datum
 roaring64_dedup_forget(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, "roaring64_dedup_forget()", false);
+	return answer(fcinfo, "roaring64_dedup_forget()",
+				  "roaring64_dedup_forget_many()", false);
 }
 
 /*
@@ -642,5 +645,5 @@ PG_FUNCTION_INFO_V1(roaring64_dedup_seen);
 Datum
 roaring64_dedup_seen(PG_FUNCTION_ARGS)
 {
-	return answer(fcinfo, NULL, false);
+	return answer(fcinfo, NULL, NULL, false);
 }

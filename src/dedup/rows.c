@@ -5,8 +5,8 @@
  *
  * A change of one id looks at a row or two, which takes the executor several
  * times as long to begin as to find.  So where it would only read a plain table by
- * its primary key, for a user who may, that is done here, with no plan that could
- * take another way.  All else is a statement's.
+ * its primary key, for a user who may, that is done here, so no plan can choose
+ * another way.  All else is a statement's.
  *
  * src/dedup/rows.c
  *
@@ -17,6 +17,8 @@
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
+#include "access/xlog.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -44,8 +46,8 @@ find_column(Relation table, const char *name, Oid type)
 }
 
 /*
- * Whether a table is one of which all rows of a key and an id or a chunk are found
- * by its primary key, and what they have is what is wanted.  Notes the columns.
+ * Whether a table has the columns that are wanted, which are noted, and its primary
+ * key finds all rows that a key and an id, or a chunk's number, have.
  */
 static bool
 is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
@@ -58,7 +60,9 @@ is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 	rows->columns[1] = claims ? find_column(table, "present", BOOLOID) :
 		find_column(table, "ids", set->members);
 	if (table->rd_rel->relkind != RELKIND_RELATION ||
-		table->rd_rel->relrowsecurity || key == InvalidAttrNumber ||
+		table->rd_rel->relrowsecurity ||
+		(!RelationIsPermanent(table) && RecoveryInProgress()) ||
+		key == InvalidAttrNumber ||
 		rows->columns[0] == InvalidAttrNumber ||
 		rows->columns[1] == InvalidAttrNumber)
 		return false;
@@ -69,7 +73,8 @@ is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 	rows->index = index_open(table->rd_pkindex, AccessShareLock);
 	columns = rows->index->rd_index->indkey.values;
 	/* it could lack rows that are there for a snapshot older than it */
-	if (!rows->index->rd_index->indcheckxmin &&
+	if (rows->index->rd_rel->relam == BTREE_AM_OID &&
+		!rows->index->rd_index->indcheckxmin &&
 		rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
 		columns[1] == rows->columns[0])
 		return true;

@@ -48,10 +48,10 @@ static HTAB *sets = NULL;
  *
  * What writes one row has one plan for all its parameters.  On Citus that is so
  * for what reads, too; elsewhere the plan for an array finds its rows by their index
- * if there are many in the table now.  There, only a statement on one table, and
- * without WITH, can have one plan for all: so there the change of one id is that of
- * a batch.  And where an INSERT with RETURNING leaves rows out, Citus counts them as
- * returned, which SPI reports as an error, unless the statement is within another.
+ * if there are many in the table now.  On Citus, only a statement on one table, and
+ * without WITH, can have one plan for all.  But where an INSERT with RETURNING leaves
+ * rows out, Citus counts them as returned, which SPI reports as an error, unless the
+ * statement is within another: so on Citus the change of one id is that of a batch.
  *
  * A batch goes in in the order of the array, which is sorted, and by one statement,
  * whether rows are there or not: two of them meet in the same order and never

@@ -69,6 +69,7 @@ SELECT roaring64_dedup_seen('seen', 's', 1);
 SELECT roaring64_dedup_forget('seen', 'k', 7), roaring64_dedup_claim('seen', 'k', 7);
 BEGIN READ ONLY;
 SELECT roaring64_dedup_seen('seen', 'k', 7), roaring64_dedup_count('seen', 'k') > 0;
+SELECT outcome('SELECT roaring64_dedup_forget_many(''seen'', ''k'', ''{7}'')');
 SELECT roaring64_dedup_claim('seen', 'k', 7);
 ROLLBACK;
 -- fold is not for a transaction block, nor a function, and says so

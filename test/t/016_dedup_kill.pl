@@ -218,6 +218,7 @@ for my $place ('claimed', 'folded')
 #
 # A standby: asked, refused to claim, promoted.
 #
+$node->safe_psql('postgres', q{SELECT roaring64_dedup_create('brief'); ALTER TABLE brief_claims SET UNLOGGED});
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
@@ -231,6 +232,8 @@ is( $standby->safe_psql(
 is($standby->safe_psql('postgres', $compare), 't|0|t', 'and has what the primary has');
 ($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -13)});
 like($err, qr/cannot execute roaring64_dedup_claim\(\) during recovery/, 'but claims nothing');
+($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dedup_seen('brief', 'k', 1)});
+like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor does it read what is unlogged');
 $node->stop('immediate');
 $standby->promote;
 is( $standby->safe_psql('postgres', q{SELECT process(-10, 0), process(-12, 0), process(-13, 0)}),
