@@ -3,8 +3,7 @@
  * lookuppath.c
  *	  Paths for "id <@ set" by a scan that suits any set (index/lookup.c).
  *
- * There is one for all but the known sets that suit the server's own scans
- * (implied.c).
+ * There is none for known sets that suit the server's own scans (implied.c).
  *
  * The hook is set when the library is loaded, by a session's first query in its
  * estimate of the clause, before paths are made.
@@ -418,7 +417,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	path.parallel_safe = rel->consider_parallel;
 	path.rows = path.param_info ? path.param_info->ppi_rows : rel->rows;
 	if (!list_member_ptr(rel->baserestrictinfo, test->clause) &&
-		(path.param_info == NULL ||
+		(!join_clause_is_movable_to(test->clause, rel) ||
+		 path.param_info == NULL ||
 		 !list_member_ptr(path.param_info->ppi_clauses, test->clause)))
 		return;
 	for (int relid = -1; is_join && (relid = bms_next_member(outer, relid)) >= 0;)

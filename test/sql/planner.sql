@@ -476,7 +476,8 @@ SELECT q, same_without_index(q) FROM unnest(ARRAY[
 	$$SELECT one.k, m.id FROM one LEFT JOIN (SELECT '{2,4}'::roaring64 AS s, a.k FROM two a JOIN two b USING (k)) q USING (k)
 		JOIN messages m ON m.id <@ q.s$$,
 	$$SELECT one.k, m.id FROM one LEFT JOIN (SELECT k, '{2,4}'::roaring64 AS s FROM two) q USING (k)
-		LEFT JOIN messages m ON m.id <@ q.s$$]) q;
+		LEFT JOIN messages m ON m.id <@ q.s$$,
+	$$SELECT one.k, m.id FROM one LEFT JOIN users u ON u.id = one.k + 1 LEFT JOIN messages m ON m.id <@ u.unread$$]) q;
 SELECT * FROM one LEFT JOIN defaulted d USING (k) WHERE coalesce(d.id, 5) <@ '{5}';
 DROP TABLE one, two, defaulted;
 
