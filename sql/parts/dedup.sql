@@ -167,7 +167,8 @@ COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
 'tables of a dedup set';
 
 -- The names from the fourth on.  A key's UUIDs go into chunks of the level that it
--- has come to, and of the next one once they have some 1,000 ids on average.
+-- has come to, and of the next one once they have some 4,000 ids on average; chunks
+-- with the numbers from 0 to 207 are that of level 0 and the marks of the levels there are.
 CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
 RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
@@ -180,11 +181,14 @@ BEGIN
 			'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
 	END IF;
 	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
-			format('(SELECT DISTINCT 64 - 4 * (chunk & 15)::integer FROM %s WHERE key BETWEEN $1 AND $2)', chunks)]
+			CASE WHEN chunk_bits IS NULL THEN
+				format('(SELECT DISTINCT 64 - 4 * (chunk >> 4)::integer FROM %s WHERE key BETWEEN $1 AND $2'
+					   ' AND chunk BETWEEN 0 AND 207)', chunks)
+			ELSE format('(VALUES (%s))', chunk_bits) END]
 		|| CASE WHEN chunk_bits IS NULL THEN
-			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 1000)',
-				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk & 15)'
-					   ' + CASE WHEN avg(pg_column_size(ids)) > 16000 THEN 1 ELSE 0 END, 12)::integer AS bits'
+			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
+				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk >> 4) FILTER (WHERE chunk BETWEEN 0 AND 207)'
+					   ' + CASE WHEN avg(pg_column_size(ids)) > 64000 THEN 1 ELSE 0 END, 12)::integer AS bits'
 					   ' FROM %s WHERE key BETWEEN $1 AND $2 GROUP BY key) AS f ON f.key = s.key', chunks)]
 		ELSE
 			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
@@ -477,7 +481,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
 'number of elements, by the header of an array';
 
-CREATE FUNCTION _roaring64_uuids_split(uuid[], bits integer, most integer DEFAULT 2147483647,
+CREATE FUNCTION _roaring64_uuids_split(uuid[], bits integer, most integer DEFAULT 0,
 									   OUT chunk bigint, OUT ids uuid[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
@@ -952,7 +956,8 @@ DECLARE
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(*), coalesce(sum(%4$s_cardinality(ids)), 0) FROM %2$s', VARIADIC o.names)
+	EXECUTE format('SELECT count(nullif(n, 0)), coalesce(sum(n), 0) FROM (SELECT %4$s_cardinality(c.ids) FROM %2$s AS c) AS s (n)',
+				   VARIADIC o.names)
 	INTO chunks, ids;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS

@@ -28,6 +28,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -56,7 +57,6 @@ typedef struct Batch
 	DedupId    *ids;			/* distinct, ascending */
 	State	   *states;			/* of each */
 	int			n;
-	Datum		chunks;			/* that may hold them, as a bigint[] */
 } Batch;
 
 static DedupId
@@ -181,24 +181,24 @@ chunk_of(const DedupSet *set, const DedupId *id, int level)
 {
 	if (set->id == INT8OID)
 		return bigint_of(id) >> set->chunk_bits;
-	return (int64) ((dedup_high(id) & DEDUP_LEVEL_MASK(level)) | level);
+	return (int64) ((dedup_high(id) & dedup_level_mask(level)) | level);
 }
 
-/* Notes the chunks that may hold the ids. */
-static void
-find_chunks(const DedupSet *set, Batch *batch)
+/* The numbers of the chunks of some levels that may hold the ids, the finest first. */
+static Datum
+chunks_array(const DedupSet *set, const Batch *batch, uint32 levels)
 {
-	bool		all = set->id == UUIDOID && set->chunk_bits < 0;
-	int			first = set->id == INT8OID || all ? 0 : (64 - set->chunk_bits) / 4;
-	int			last = all ? DEDUP_LEVELS - 1 : first;
 	int64	   *chunks = MemoryContextAllocHuge(CurrentMemoryContext,
-												sizeof(int64) * (last - first + 1) * batch->n);
+												sizeof(int64) * pg_popcount32(levels) * batch->n);
 	int			n = 0;
+	Datum		result;
 
-	for (int level = first; level <= last; level++)
+	for (int level = DEDUP_LEVELS - 1; level >= 0; level--)
 	{
 		int			begin = n;
 
+		if ((levels >> level & 1) == 0)
+			continue;
 		for (int i = 0; i < batch->n; i++)
 		{
 			int64		chunk = chunk_of(set, &batch->ids[i], level);
@@ -207,8 +207,9 @@ find_chunks(const DedupSet *set, Batch *batch)
 				chunks[n++] = chunk;
 		}
 	}
-	batch->chunks = roaring64_bigint_array(chunks, n);
+	result = roaring64_bigint_array(chunks, n);
 	pfree(chunks);
+	return result;
 }
 
 /* The third argument, as distinct ids of a key. */
@@ -233,8 +234,6 @@ get_batch(FunctionCallInfo fcinfo, const DedupSet *set, Datum key, bool many)
 		batch.index[i] = (DedupId *) bsearch(&given[i], batch.ids, batch.n, sizeof(DedupId),
 											 dedup_compare) - batch.ids;
 	batch.states = palloc0(sizeof(State) * batch.n);
-	if (batch.n > 0)
-		find_chunks(set, &batch);
 	return batch;
 }
 
@@ -274,27 +273,29 @@ row_state(const DedupSet *set, Batch *batch, Datum value)
 	return &batch->states[found - batch->ids];
 }
 
-/* Notes which of the ids lo to before hi the members of a chunk contain. */
+/* Notes which of the ids lo to before hi a chunk of UUIDs contains. */
 static void
-look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
+look_into_uuids(Batch *batch, int lo, int hi, Datum members)
+{
+	ArrayType  *array = DatumGetArrayTypeP(members);
+	int			n;
+	const DedupId *ids = dedup_uuids(array, &n);
+
+	for (int i = lo; i < hi; i++)
+		batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
+										 dedup_compare) != NULL;
+	if (PointerGetDatum(array) != members)
+		pfree(array);
+}
+
+/* Notes which of the ids lo to before hi a chunk of bigints contains. */
+static void
+look_into_set(Batch *batch, int lo, int hi, Datum members)
 {
 	ToastSource source;
 	struct varlena *flat;
 	r64_set		view;
 
-	if (set->id == UUIDOID)
-	{
-		ArrayType  *array = DatumGetArrayTypeP(members);
-		int			n;
-		const DedupId *ids = dedup_uuids(array, &n);
-
-		for (int i = lo; i < hi; i++)
-			batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
-											 dedup_compare) != NULL;
-		if (PointerGetDatum(array) != members)
-			pfree(array);
-		return;
-	}
 	if (hi - lo == 1 && roaring64_toast_source(members, &source))
 	{
 		batch->states[lo].held |= r64_source_contains(&source.source,
@@ -314,28 +315,41 @@ look_into(const DedupSet *set, Batch *batch, int lo, int hi, Datum members)
 		pfree(flat);
 }
 
-/* Notes what a chunk, and there may be several generations of it, holds. */
+/*
+ * Notes what a chunk holds of the ids of its range; the first of them that other
+ * chunks, of another generation or level, hold are passed over.
+ */
 static void
 look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
 {
-	uint64		from;
+	bool		bigints = set->id == INT8OID;
+	uint64		first;
 	uint64		span;			/* less 1 */
 	int			lo;
 	int			hi;
 
-	if (set->id == INT8OID)
+	if (bigints)
 	{
-		from = ((uint64) chunk << set->chunk_bits) ^ DEDUP_SIGN;
+		first = ((uint64) chunk << set->chunk_bits) ^ DEDUP_SIGN;
 		span = (UINT64CONST(1) << set->chunk_bits) - 1;
 	}
 	else
 	{
-		span = ~DEDUP_LEVEL_MASK(Min(chunk & 15, DEDUP_LEVELS - 1));
-		from = (uint64) chunk & ~span;
+		span = ~dedup_level_mask(Min(chunk & 15, DEDUP_LEVELS - 1));
+		first = (uint64) chunk & ~span;
 	}
-	dedup_range(batch->ids, batch->n, from, from + span, &lo, &hi);
-	if (lo < hi)
-		look_into(set, batch, lo, hi, members);
+	dedup_range(batch->ids, batch->n, first, first + span, &lo, &hi);
+	while (lo < hi && batch->states[lo].held)
+		lo++;
+	if (lo == hi)
+		return;
+	if (bigints)
+		look_into_set(batch, lo, hi, members);
+	else if (hi - lo == 1)
+		batch->states[lo].held = dedup_uuids_contain(members, &batch->ids[lo], first,
+													 first + span);
+	else
+		look_into_uuids(batch, lo, hi, members);
 }
 
 /* Reports that what the transaction's snapshot shows has changed since. */
@@ -370,18 +384,54 @@ look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 		state->row = true;
 		state->present = DatumGetBool(row[1]);
 	}
+	dedup_end(&rows);
 }
 
-/* Looks into the chunks of all ids. */
-static void
-look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
+/*
+ * Returns the levels that a key of UUIDs has chunks of, as bits, by their marks.  What
+ * level 0 has, which has none and is beside them, is looked into.
+ */
+static uint32
+look_at_levels(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
+	uint32		levels = 0;
 	DedupRows	rows;
 	Datum		row[2];
 
-	dedup_find(set, DEDUP_CHUNKS, batch->key, batch->chunks, snapshot, true, &rows);
+	if (!dedup_find_between(set, batch->key, 0, DEDUP_MARK(DEDUP_LEVELS - 1),
+							snapshot, &rows))
+		return (1 << DEDUP_LEVELS) - 1;
 	while (dedup_next(&rows, row))
+	{
+		int64		chunk = DatumGetInt64(row[0]);
+
+		if (chunk == 0)
+			look_into_chunk(set, batch, chunk, row[1]);
+		else if (chunk == DEDUP_MARK(chunk >> 4))
+			levels |= 1 << (chunk >> 4);
+	}
+	dedup_end(&rows);
+	return levels;
+}
+
+/* Looks into the chunks of all ids, or of one until one holds it. */
+static void
+look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
+{
+	uint32		levels = 1;
+	DedupRows	rows;
+	Datum		row[2];
+
+	if (set->id == UUIDOID)
+		levels = set->chunk_bits < 0 ? look_at_levels(set, batch, snapshot) :
+			1 << (64 - set->chunk_bits) / 4;
+	if (levels == 0 || (batch->n == 1 && batch->states->held))
+		return;
+	dedup_find(set, DEDUP_CHUNKS, batch->key, chunks_array(set, batch, levels),
+			   snapshot, true, &rows);
+	while ((batch->n > 1 || !batch->states->held) && dedup_next(&rows, row))
 		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1]);
+	dedup_end(&rows);
 }
 
 /*
@@ -477,6 +527,7 @@ put(DedupSet *set, Batch *batch, bool present)
 			fail_to_serialize();
 		inserted |= state->inserted;
 	}
+	dedup_end(&rows);
 	return inserted;
 }
 

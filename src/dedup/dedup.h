@@ -40,11 +40,17 @@ typedef pg_uuid_t DedupId;
 
 /*
  * UUIDs of a chunk agree in their first 4 * level bits; its number is those
- * bits, and the level in place of the last four.
+ * bits, and the level in place of the last four.  For each level but 0 of which a key
+ * has chunks, it has an empty one with the number of a mark.
  */
 #define DEDUP_LEVELS	13
-#define DEDUP_LEVEL_MASK(level) \
-	((level) == 0 ? UINT64CONST(0) : ~UINT64CONST(0) << (64 - 4 * (level)))
+#define DEDUP_MARK(level) ((int64) (level) << 4 | 15)
+
+static inline uint64
+dedup_level_mask(int level)
+{
+	return level == 0 ? 0 : PG_UINT64_MAX << (64 - 4 * level);
+}
 
 /* The tables. */
 enum
@@ -92,7 +98,7 @@ typedef struct DedupRows
 	IndexScanDesc scan;
 	TupleTableSlot *slot;
 	AttrNumber	columns[2];
-	ScanKeyData keys[2];
+	ScanKeyData keys[3];
 	Snapshot	snapshot;		/* that sees them, if the scan does not ask it */
 	bool		begun;			/* with an element of the array */
 	bool		uuids;			/* elements are uuids, not bigints */
@@ -104,7 +110,10 @@ typedef struct DedupRows
 /* rows.c */
 extern void dedup_find(DedupSet *set, int table, Datum key, Datum array,
 					   Snapshot snapshot, bool locks, DedupRows *rows);
+extern bool dedup_find_between(DedupSet *set, Datum key, int64 first,
+							   int64 last, Snapshot snapshot, DedupRows *rows);
 extern bool dedup_next(DedupRows *rows, Datum *values);
+extern void dedup_end(DedupRows *rows);
 
 /* statements.c */
 extern DedupSet *dedup_open(FunctionCallInfo fcinfo, const char *writer,
@@ -120,5 +129,7 @@ extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);
 extern void dedup_range(const DedupId *ids, int n, uint64 first, uint64 last,
 						int *lo, int *hi);
+extern bool dedup_uuids_contain(Datum members, const DedupId *id, uint64 first,
+								uint64 last);
 
 #endif							/* ROARING64_DEDUP_H */

@@ -107,11 +107,25 @@ open_plain(const DedupSet *set, int table, DedupRows *rows)
 	return relation;
 }
 
+/* Begins a scan of an open table for rows of a key. */
+static void
+begin_scan(DedupRows *rows, Datum key, int nkeys, Snapshot snapshot, bool locks)
+{
+	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
+						   InvalidOid, rows->index->rd_indcollation[0], F_TEXTEQ,
+						   key);
+	rows->slot = table_slot_create(rows->table, NULL);
+	rows->snapshot = locks ? NULL : snapshot;
+	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
+										   locks ? snapshot : SnapshotAny, nkeys);
+	rows->begun = false;
+}
+
 /*
  * Begins to read the rows that a key and the elements of an array have, which are
  * ids for the table of claims, or numbers for that of chunks, with a snapshot that is
- * registered.  All of them must be read.  Without locks, no predicate locks are taken
- * in SERIALIZABLE, except by a statement.
+ * registered.  Without locks, no predicate locks are taken in SERIALIZABLE, except by
+ * a statement.
  */
 void
 dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
@@ -119,7 +133,6 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 {
 	ArrayType  *elements = DatumGetArrayTypeP(array);
 	Datum		values[2] = {key, array};
-	Oid			collation;
 
 	rows->table = open_plain(set, table, rows);
 	if (rows->table == NULL)
@@ -131,17 +144,32 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 	rows->uuids = ARR_ELEMTYPE(elements) == UUIDOID;
 	rows->next = ARR_DATA_PTR(elements);
 	rows->left = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
-	rows->begun = false;
-	collation = rows->index->rd_indcollation[0];
-	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
-						   InvalidOid, collation, F_TEXTEQ, key);
 	ScanKeyEntryInitialize(&rows->keys[1], 0, 2, BTEqualStrategyNumber,
 						   InvalidOid, InvalidOid,
 						   rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
-	rows->slot = table_slot_create(rows->table, NULL);
-	rows->snapshot = locks ? NULL : snapshot;
-	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
-										   locks ? snapshot : SnapshotAny, 2);
+	begin_scan(rows, key, 2, snapshot, locks);
+}
+
+/*
+ * The same for chunks with the numbers from first to last.  Returns false, and has
+ * begun nothing, if the table is not read here.
+ */
+bool
+dedup_find_between(DedupSet *set, Datum key, int64 first, int64 last,
+				   Snapshot snapshot, DedupRows *rows)
+{
+	rows->table = open_plain(set, DEDUP_CHUNKS, rows);
+	if (rows->table == NULL)
+		return false;
+	rows->left = 0;
+	ScanKeyInit(&rows->keys[1], 2, BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(first));
+	ScanKeyInit(&rows->keys[2], 2, BTLessEqualStrategyNumber, F_INT8LE,
+				Int64GetDatum(last));
+	begin_scan(rows, key, 3, snapshot, true);
+	index_rescan(rows->scan, rows->keys, 3, NULL, 0);
+	rows->begun = true;
+	return true;
 }
 
 /* Goes to the next row in the table; returns false if there is none. */
@@ -159,14 +187,9 @@ next_in_table(DedupRows *rows)
 				return true;
 			continue;
 		}
-		if (rows->left-- == 0)
-		{
-			index_endscan(rows->scan);
-			ExecDropSingleTupleTableSlot(rows->slot);
-			index_close(rows->index, NoLock);
-			relation_close(rows->table, NoLock);
+		if (rows->left == 0)
 			return false;
-		}
+		rows->left--;
 		rows->keys[1].sk_argument = rows->uuids ? PointerGetDatum(rows->next) :
 			Int64GetDatum(*(const int64 *) rows->next);
 		rows->next += rows->uuids ? UUID_LEN : sizeof(int64);
@@ -185,12 +208,7 @@ dedup_next(DedupRows *rows, Datum *values)
 	bool		nulls[2];
 
 	CHECK_FOR_INTERRUPTS();
-	if (rows->table == NULL && rows->left == 0)
-	{
-		SPI_finish();
-		return false;
-	}
-	if (rows->table != NULL && !next_in_table(rows))
+	if (rows->table == NULL ? rows->left == 0 : !next_in_table(rows))
 		return false;
 	for (int i = 0; i < 2; i++)
 	{
@@ -206,4 +224,19 @@ dedup_next(DedupRows *rows, Datum *values)
 				 errmsg("tables of a dedup set must not contain nulls")));
 	rows->left -= rows->table == NULL;
 	return true;
+}
+
+/* Ends what dedup_find(), dedup_find_between() or dedup_run() has begun. */
+void
+dedup_end(DedupRows *rows)
+{
+	if (rows->table == NULL)
+	{
+		SPI_finish();
+		return;
+	}
+	index_endscan(rows->scan);
+	ExecDropSingleTupleTableSlot(rows->slot);
+	index_close(rows->index, NoLock);
+	relation_close(rows->table, NoLock);
 }

@@ -14,14 +14,18 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
+
+#define PART_IDS	128			/* of a chunk, that are fetched at once */
 
 /* Ids that roaring64_uuids_split returns in parts. */
 typedef struct Split
@@ -29,8 +33,9 @@ typedef struct Split
 	DedupId    *ids;			/* distinct, ascending */
 	int			n;
 	int			level;			/* of chunks, at least */
-	int			most;			/* ids of one, unless it is of the last level */
+	int			most;			/* ids of one, unless it is of the last level, or 0 */
 	int			done;			/* ids returned */
+	uint32		levels;			/* bits, of chunks returned, whose marks are not */
 } Split;
 
 /* Returns ids as a uuid[]. */
@@ -127,6 +132,67 @@ dedup_range(const DedupId *ids, int n, uint64 first, uint64 last, int *lo,
 	*hi = last == PG_UINT64_MAX ? n : first_from(ids, n, last + 1);
 }
 
+static bool
+contains(const DedupId *ids, int n, const DedupId *id)
+{
+	return bsearch(id, ids, n, sizeof(DedupId), dedup_compare) != NULL;
+}
+
+/*
+ * Whether a chunk has an id.  Its ids' first bits are in a range.  Of one that is
+ * stored out of line, uncompressed, only the parts are fetched in which a binary
+ * search looks, first where the id is if all are spread evenly.
+ */
+bool
+dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
+{
+	const int	header = ARR_OVERHEAD_NONULLS(1) - VARHDRSZ;
+	struct varlena *value = (struct varlena *) DatumGetPointer(members);
+	struct varatt_external pointer = {0};
+	int			size = 0;
+	int			lo = 0;
+	int			hi;
+	int			guess;
+
+	if (VARATT_IS_EXTERNAL_ONDISK(value))
+	{
+		VARATT_EXTERNAL_GET_POINTER(pointer, value);
+		if (!VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+			size = VARATT_EXTERNAL_GET_EXTSIZE(pointer) - header;
+	}
+	if (size <= 2 * PART_IDS * (int) sizeof(DedupId) || size % sizeof(DedupId) != 0)
+	{
+		ArrayType  *array = DatumGetArrayTypeP(members);
+		const DedupId *ids = dedup_uuids(array, &hi);
+		bool		result = contains(ids, hi, id);
+
+		if (PointerGetDatum(array) != members)
+			pfree(array);
+		return result;
+	}
+	hi = size / sizeof(DedupId);
+	guess = (int) ((double) (dedup_high(id) - first) / ((double) (last - first) + 1) * hi);
+	while (lo < hi)
+	{
+		int			begin = Max(lo, Min(guess - PART_IDS / 2, hi - PART_IDS));
+		int			n = Min(PART_IDS, hi - begin);
+		struct varlena *part = detoast_attr_slice(value, header + begin * sizeof(DedupId),
+												  n * sizeof(DedupId));
+		const DedupId *ids = (const DedupId *) VARDATA_ANY(part);
+
+		CHECK_FOR_INTERRUPTS();
+		if (dedup_compare(id, &ids[0]) < 0)
+			hi = begin;
+		else if (dedup_compare(id, &ids[n - 1]) > 0)
+			lo = begin + n;
+		else
+			return contains(ids, n, id);
+		guess = lo + (hi - lo) / 2;
+		pfree(part);
+	}
+	return false;
+}
+
 /* Merges two arrays: the ids of either, or those of the first alone. */
 static Datum
 merge_uuids(FunctionCallInfo fcinfo, bool either)
@@ -213,14 +279,42 @@ begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 	split->level = (64 - bits) / 4;
 	split->most = PG_GETARG_INT32(2);
 	split->done = 0;
+	split->levels = 0;
 	funcctx->user_fctx = split;
 }
 
 /*
+ * Returns the ids of the next chunk, and its number: it has all ids of the level, or
+ * of a finer one where they are too many.
+ */
+static Datum
+split_chunk(Split *split, int64 *chunk)
+{
+	int			level = split->level;
+	int			begin = split->done;
+	uint64		high = dedup_high(&split->ids[begin]);
+	uint64		mask;
+	int			lo;
+
+	for (;; level++)
+	{
+		mask = dedup_level_mask(level);
+		dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &split->done);
+		if (split->most == 0 || split->done - lo <= split->most ||
+			level == DEDUP_LEVELS - 1)
+			break;
+	}
+	if (split->most > 0 && level > 0)
+		split->levels |= 1 << level;
+	*chunk = (int64) ((high & mask) | level);
+	return dedup_uuid_array(split->ids + begin, split->done - begin);
+}
+
+/*
  * roaring64_uuids_split(uuid[], bits integer, most integer) returns rows (chunk
- * bigint, members uuid[]): the ids, in any order, by the chunks that they belong
- * to, whose ids differ in that many of their first 64 bits, or in fewer where
- * there are more than "most".
+ * bigint, ids uuid[]): the ids, in any order, by the chunks that they belong to,
+ * whose ids differ in that many of their first 64 bits.  If "most" is not 0, they
+ * differ in fewer where there are more than that, and the marks of levels follow.
  */
 PG_FUNCTION_INFO_V1(roaring64_uuids_split);
 Datum
@@ -228,6 +322,9 @@ roaring64_uuids_split(PG_FUNCTION_ARGS)
 {
 	FuncCallContext *funcctx;
 	Split	   *split;
+	int64		chunk;
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
 
 	if (SRF_IS_FIRSTCALL())
 	{
@@ -241,26 +338,16 @@ roaring64_uuids_split(PG_FUNCTION_ARGS)
 	funcctx = SRF_PERCALL_SETUP();
 	split = funcctx->user_fctx;
 	if (split->done < split->n)
+		values[1] = split_chunk(split, &chunk);
+	else if (split->levels != 0)
 	{
-		uint64		high = dedup_high(&split->ids[split->done]);
-		int			level = split->level;
-		uint64		mask = DEDUP_LEVEL_MASK(level);
-		Datum		values[2];
-		bool		nulls[2] = {false, false};
-		int			lo;
-		int			hi;
-
-		dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &hi);
-		while (hi - lo > split->most && level < DEDUP_LEVELS - 1)
-		{
-			mask = DEDUP_LEVEL_MASK(++level);
-			dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &hi);
-		}
-		values[0] = Int64GetDatum((int64) ((high & mask) | level));
-		values[1] = dedup_uuid_array(split->ids + lo, hi - lo);
-		split->done = hi;
-		SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
-																   values, nulls)));
+		chunk = DEDUP_MARK(pg_rightmost_one_pos32(split->levels));
+		split->levels &= split->levels - 1;
+		values[1] = dedup_uuid_array(NULL, 0);
 	}
-	SRF_RETURN_DONE(funcctx);
+	else
+		SRF_RETURN_DONE(funcctx);
+	values[0] = Int64GetDatum(chunk);
+	SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
+															   values, nulls)));
 }

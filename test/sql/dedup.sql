@@ -459,16 +459,25 @@ SELECT level(chunk), count(*), sum(cardinality(ids)) FROM alike_chunks GROUP BY 
 SELECT roaring64_dedup_create('grows', id_type => 'uuid');
 DO $$
 BEGIN
-	FOR i IN 0 .. 39 LOOP
-		PERFORM roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(i * 900 + 1, i * 900 + 900) AS n));
+	FOR i IN 0 .. 35 LOOP
+		PERFORM roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(i * 2500 + 1, i * 2500 + 2500) AS n));
 		CALL roaring64_dedup_fold('grows');
 	END LOOP;
 END $$;
 SELECT level(chunk), count(*), sum(cardinality(ids)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
-SELECT (SELECT count(*) FROM unnest(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 36000) AS n))) AS new WHERE new) AS new,
-	(SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 36000, 2) AS n))) AS gone WHERE gone) AS gone, roaring64_dedup_count('grows', 'k');
+SELECT (SELECT count(*) FROM unnest(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 90000) AS n))) AS new WHERE new) AS new,
+	(SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 90000, 2) AS n))) AS gone WHERE gone) AS gone, roaring64_dedup_count('grows', 'k');
 CALL roaring64_dedup_fold('grows');
-SELECT roaring64_dedup_count('grows', 'k'), roaring64_dedup_export_uuids('grows', 'k') = ARRAY(SELECT md5(n::text)::uuid FROM generate_series(2, 36000, 2) AS n ORDER BY 1) AS exported;
+SELECT roaring64_dedup_count('grows', 'k'), roaring64_dedup_export_uuids('grows', 'k') = ARRAY(SELECT md5(n::text)::uuid FROM generate_series(2, 90000, 2) AS n ORDER BY 1) AS exported;
+-- one id of a large chunk is found in parts of it: the ends, what is between, and where ids are spread unevenly
+CREATE FUNCTION uneven(n bigint) RETURNS uuid IMMUTABLE RETURN (lpad(to_hex(n * n), 8, '0') || right(md5(n::text), 24))::uuid;
+SELECT roaring64_dedup_create('uneven', id_type => 'uuid', chunk_bits => 64);
+SELECT cardinality(roaring64_dedup_import_uuids('uneven', 'k', ARRAY(SELECT uneven(n) FROM generate_series(1, 20000) AS n)));
+SELECT count(*), bool_and(pg_column_size(ids) = 320020) AS plain FROM uneven_chunks;
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', uneven(n)) <> (n BETWEEN 1 AND 20000)),
+	count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', (left(uneven(n)::text, 35) || CASE right(uneven(n)::text, 1) WHEN '0' THEN '1' ELSE '0' END)::uuid)) AS beside
+FROM (SELECT generate_series(0, 200) UNION SELECT generate_series(0, 20200, 37) UNION SELECT generate_series(19900, 20100)) AS s (n);
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', md5(n::text)::uuid) <> (n <= 90000 AND n % 2 = 0)) FROM generate_series(1, 100000, 7) AS n;
 
 --
 -- Random operations against a table
@@ -488,6 +497,11 @@ BEGIN
 	DELETE FROM plain;
 	EXECUTE format('SELECT roaring64_dedup_create(%L, id_type => %L, chunk_bits => %L%s)', name, id_type, bits, kept);
 	IF guarded IS NOT NULL THEN EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name || guarded); END IF;
+	IF bits IS NULL THEN		-- chunks of two levels
+		INSERT INTO plain SELECT 'k1', n FROM generate_series(1000001, 1009000) AS n;
+		PERFORM import(name, 'k1', id_type, ARRAY(SELECT generate_series(1000001, 1003000)::bigint)),
+			import(name, 'k1', id_type, ARRAY(SELECT generate_series(1000001, 1009000)::bigint));
+	END IF;
 	FOR i IN 1 .. steps LOOP
 		k := 'k' || (random() * 3)::int;
 		x := (random() * 400 - 200)::bigint * CASE (random() * 2)::int WHEN 0 THEN 1 WHEN 1 THEN 4096 ELSE 45035996273704960 END;
