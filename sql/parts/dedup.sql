@@ -956,7 +956,7 @@ DECLARE
 BEGIN
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(nullif(n, 0)), coalesce(sum(n), 0) FROM (SELECT %4$s_cardinality(c.ids) FROM %2$s AS c) AS s (n)',
+	EXECUTE format('SELECT count(nullif(n, 0)), coalesce(sum(n), 0) FROM %2$s AS c, %4$s_cardinality(c.ids) AS n',
 				   VARIADIC o.names)
 	INTO chunks, ids;
 END $$;

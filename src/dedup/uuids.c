@@ -33,9 +33,9 @@ typedef struct Split
 	DedupId    *ids;			/* distinct, ascending */
 	int			n;
 	int			level;			/* of chunks, at least */
-	int			most;			/* ids of one, unless it is of the last level, or 0 */
+	int			most;			/* ids of one above the last level, or 0 */
 	int			done;			/* ids returned */
-	uint32		levels;			/* bits, of chunks returned, whose marks are not */
+	uint32		levels;			/* of chunks returned, as bits */
 } Split;
 
 /* Returns ids as a uuid[]. */
