@@ -8,7 +8,8 @@
 -- hold, and "changed" that the row was turned over since it came, so that they may
 -- hold the id or not.  Its primary key is what makes two transactions that change
 -- the same id wait for each other, and no others.  Fold moves committed rows to
--- NAME_chunks, where a row has all ids of a key that agree in their high bits.
+-- NAME_chunks, where a row has all ids of a key that agree in their high bits, or
+-- none, and marks a level of UUIDs (src/dedup/dedup.h).
 -- NAME_windows has a row for a key where its window, or an import, needs one.
 --
 -- A change looks at the row and the chunks with one snapshot, writes a row, and
@@ -167,8 +168,9 @@ COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
 'tables of a dedup set';
 
 -- The names from the fourth on.  A key's UUIDs go into chunks of the level that it
--- has come to, and of the next one once they have some 4,000 ids on average; chunks
--- with the numbers from 0 to 207 are that of level 0 and the marks of the levels there are.
+-- has come to, and of the next one once they have some 4,000 ids on average.  Of the
+-- numbers from 0 to 207, 0 is the chunk of level 0, those up to 12 are chunks whose ids
+-- begin with zeros, and level * 16 + 15 is the mark of a level.
 CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
 RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
@@ -187,9 +189,9 @@ BEGIN
 			ELSE format('(VALUES (%s))', chunk_bits) END]
 		|| CASE WHEN chunk_bits IS NULL THEN
 			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
-				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk >> 4) FILTER (WHERE chunk BETWEEN 0 AND 207)'
+				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk & 15)'
 					   ' + CASE WHEN avg(pg_column_size(ids)) > 64000 THEN 1 ELSE 0 END, 12)::integer AS bits'
-					   ' FROM %s WHERE key BETWEEN $1 AND $2 GROUP BY key) AS f ON f.key = s.key', chunks)]
+					   ' FROM %s WHERE key BETWEEN $1 AND $2 AND chunk & 15 < 15 GROUP BY key) AS f ON f.key = s.key', chunks)]
 		ELSE
 			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
 		END || ARRAY['uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
@@ -487,7 +489,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
 COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], integer, integer) IS
-'chunks of ids, whose first 64 bits differ in so many, or in fewer where they are many ids';
+'chunks of ids, whose first 64 bits differ in so many, or in fewer where they are many ids, and the marks of these';
 
 --
 -- Generations, import and fold.

@@ -316,8 +316,8 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 }
 
 /*
- * Notes what a chunk holds of the ids of its range; the first of them that other
- * chunks, of another generation or level, hold are passed over.
+ * Notes which ids of its range a chunk holds.  Leading ids that another chunk, of
+ * another generation or level, was found to hold are skipped.
  */
 static void
 look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
@@ -388,8 +388,9 @@ look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 }
 
 /*
- * Returns the levels that a key of UUIDs has chunks of, as bits, by their marks.  What
- * level 0 has, which has none and is beside them, is looked into.
+ * Returns, as bits, the levels above 0 of which a key of UUIDs has chunks, as its
+ * marks say, or all levels if the table is not read here.  The chunk of level 0 has no
+ * mark; its number is beside theirs, so it is looked into.
  */
 static uint32
 look_at_levels(DedupSet *set, Batch *batch, Snapshot snapshot)
@@ -419,6 +420,7 @@ static void
 look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
 	uint32		levels = 1;
+	Datum		chunks;
 	DedupRows	rows;
 	Datum		row[2];
 
@@ -427,11 +429,12 @@ look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 			1 << (64 - set->chunk_bits) / 4;
 	if (levels == 0 || (batch->n == 1 && batch->states->held))
 		return;
-	dedup_find(set, DEDUP_CHUNKS, batch->key, chunks_array(set, batch, levels),
-			   snapshot, true, &rows);
+	chunks = chunks_array(set, batch, levels);
+	dedup_find(set, DEDUP_CHUNKS, batch->key, chunks, snapshot, true, &rows);
 	while ((batch->n > 1 || !batch->states->held) && dedup_next(&rows, row))
 		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1]);
 	dedup_end(&rows);
+	pfree(DatumGetPointer(chunks));
 }
 
 /*

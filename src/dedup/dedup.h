@@ -40,8 +40,9 @@ typedef pg_uuid_t DedupId;
 
 /*
  * UUIDs of a chunk agree in their first 4 * level bits; its number is those
- * bits, and the level in place of the last four.  For each level but 0 of which a key
- * has chunks, it has an empty one with the number of a mark.
+ * bits, and the level in place of the last four.  Unless the set has one level for all,
+ * a key has an empty chunk, a mark, for each level but 0 of which it has chunks, in each
+ * generation.
  */
 #define DEDUP_LEVELS	13
 #define DEDUP_MARK(level) ((int64) (level) << 4 | 15)

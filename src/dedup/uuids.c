@@ -139,9 +139,10 @@ contains(const DedupId *ids, int n, const DedupId *id)
 }
 
 /*
- * Whether a chunk has an id.  Its ids' first bits are in a range.  Of one that is
- * stored out of line, uncompressed, only the parts are fetched in which a binary
- * search looks, first where the id is if all are spread evenly.
+ * Whether a chunk has an id.  The first 64 bits of its ids, and of that id, are from
+ * first to last.  Of a chunk that is stored out of line, uncompressed, only the parts
+ * are fetched in which a binary search looks, first where the id is if all are spread
+ * evenly.
  */
 bool
 dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
@@ -179,16 +180,19 @@ dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
 		struct varlena *part = detoast_attr_slice(value, header + begin * sizeof(DedupId),
 												  n * sizeof(DedupId));
 		const DedupId *ids = (const DedupId *) VARDATA_ANY(part);
+		bool		below = dedup_compare(id, &ids[0]) < 0;
+		bool		above = dedup_compare(id, &ids[n - 1]) > 0;
+		bool		found = !below && !above && contains(ids, n, id);
 
 		CHECK_FOR_INTERRUPTS();
-		if (dedup_compare(id, &ids[0]) < 0)
-			hi = begin;
-		else if (dedup_compare(id, &ids[n - 1]) > 0)
-			lo = begin + n;
-		else
-			return contains(ids, n, id);
-		guess = lo + (hi - lo) / 2;
 		pfree(part);
+		if (!below && !above)
+			return found;
+		if (below)
+			hi = begin;
+		else
+			lo = begin + n;
+		guess = lo + (hi - lo) / 2;
 	}
 	return false;
 }

@@ -79,7 +79,8 @@ roaring64_slice(PG_FUNCTION_ARGS)
 static Datum
 make_page(r64_set *s, int64 lo, int64 hi, bool reverse, int32 n)
 {
-	uint64		size = Min((uint64) n, r64_count_range(s, lo, hi));
+	uint64		count = r64_count_range(s, lo, hi);
+	uint64		size = Min((uint64) n, count);
 	ArrayType  *page = roaring64_make_array(size);
 
 	size = r64_read(s, lo, hi, reverse, ROARING64_ARRAY_DATA(page), size);

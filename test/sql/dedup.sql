@@ -478,6 +478,20 @@ SELECT count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', uneven(n)) <> 
 	count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', (left(uneven(n)::text, 35) || CASE right(uneven(n)::text, 1) WHEN '0' THEN '1' ELSE '0' END)::uuid)) AS beside
 FROM (SELECT generate_series(0, 200) UNION SELECT generate_series(0, 20200, 37) UNION SELECT generate_series(19900, 20100)) AS s (n);
 SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', md5(n::text)::uuid) <> (n <= 90000 AND n % 2 = 0)) FROM generate_series(1, 100000, 7) AS n;
+-- ids that begin with zeros have chunks of low numbers, where marks are
+CREATE FUNCTION zeros(n bigint) RETURNS uuid IMMUTABLE RETURN format('00000000-0000-0000-0000-%s', lpad(to_hex(n), 12, '0'))::uuid;
+SELECT cardinality(roaring64_dedup_import_uuids('grows', 'k', ARRAY(SELECT zeros(n) FROM generate_series(1, 6000) AS n)));
+SELECT chunk, cardinality(ids) FROM grows_chunks WHERE chunk BETWEEN 0 AND 207 ORDER BY chunk;
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', zeros(n)) <> (n BETWEEN 1 AND 6000)),
+	(SELECT count(*) FROM unnest(roaring64_dedup_seen_many('grows', 'k', ARRAY(SELECT zeros(n) FROM generate_series(0, 7000) AS n))) AS s WHERE s) AS many
+FROM generate_series(0, 7000, 7) AS n;
+-- a key of which all is forgotten begins again at level 0
+SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', roaring64_dedup_export_uuids('grows', 'k'))) AS f WHERE f;
+CALL roaring64_dedup_fold('grows');
+SELECT roaring64_dedup_claim_many('grows', 'k', ARRAY[md5('a'), md5('b')]::uuid[]);
+CALL roaring64_dedup_fold('grows');
+SELECT chunk, cardinality(ids) FROM grows_chunks ORDER BY chunk;
+SELECT chunks, ids FROM roaring64_dedup_stats('grows');
 
 --
 -- Random operations against a table
