@@ -167,9 +167,9 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
 'tables of a dedup set';
 
--- The names from the fourth on.  A key's UUIDs go into chunks of the level that it
--- has come to, and of the next one once they have some 4,000 ids on average.  Of the
--- numbers from 0 to 207, 0 is the chunk of level 0, those up to 12 are chunks whose ids
+-- The names from the fourth on.  A key's UUIDs go into chunks of the first level whose
+-- chunks do not have some 4,000 ids on average, or of a finer one if they come in such
+-- numbers at once.  Of the numbers from 0 to 207, 0 is the chunk of level 0, those up to 12 are chunks whose ids
 -- begin with zeros, and level * 16 + 15 is the mark of a level.
 CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
 RETURNS text[]
@@ -189,9 +189,11 @@ BEGIN
 			ELSE format('(VALUES (%s))', chunk_bits) END]
 		|| CASE WHEN chunk_bits IS NULL THEN
 			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
-				format(' LEFT JOIN (SELECT key, 64 - 4 * least(max(chunk & 15)'
-					   ' + CASE WHEN avg(pg_column_size(ids)) > 64000 THEN 1 ELSE 0 END, 12)::integer AS bits'
-					   ' FROM %s WHERE key BETWEEN $1 AND $2 AND chunk & 15 < 15 GROUP BY key) AS f ON f.key = s.key', chunks)]
+				format(' LEFT JOIN (SELECT key, 64 - 4 * least(count(*), 12)::integer AS bits FROM'
+					   ' (SELECT key, chunk & 15 AS level, row_number() OVER (PARTITION BY key ORDER BY chunk & 15) AS n'
+					   ' FROM %s WHERE key BETWEEN $1 AND $2 AND chunk & 15 < 15 GROUP BY key, chunk & 15'
+					   ' HAVING avg(pg_column_size(ids)) > 64000) AS l WHERE level = n - 1 GROUP BY key) AS f'
+					   ' ON f.key = s.key', chunks)]
 		ELSE
 			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
 		END || ARRAY['uuid', 'id = ANY ($3)', 'id = ANY ($3)'];

@@ -485,6 +485,10 @@ SELECT chunk, cardinality(ids) FROM grows_chunks WHERE chunk BETWEEN 0 AND 207 O
 SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', zeros(n)) <> (n BETWEEN 1 AND 6000)),
 	(SELECT count(*) FROM unnest(roaring64_dedup_seen_many('grows', 'k', ARRAY(SELECT zeros(n) FROM generate_series(0, 7000) AS n))) AS s WHERE s) AS many
 FROM generate_series(0, 7000, 7) AS n;
+-- what comes after them goes where chunks are not full, not where these are
+SELECT cardinality(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(100001, 101000) AS n)));
+CALL roaring64_dedup_fold('grows');
+SELECT level(chunk), count(*), sum(cardinality(ids)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
 -- a key of which all is forgotten begins again at level 0
 SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', roaring64_dedup_export_uuids('grows', 'k'))) AS f WHERE f;
 CALL roaring64_dedup_fold('grows');
