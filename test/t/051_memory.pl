@@ -217,5 +217,28 @@ is($seen, 2000, 'ids of many chunks are seen');
 cmp_ok($peak, '<', 32 * 1024 * 1024, 'and not all of the chunks are in memory at once');
 note("many chunks: $peak bytes more");
 
+# The same of UUIDs, whose chunks are read in parts where a batch has one id of each:
+# of 8,192 parts, none of which is kept.
+$node->safe_psql(
+	'postgres', q{
+	SELECT roaring64_dedup_create('parts', id_type => 'uuid', chunk_bits => 48);
+	INSERT INTO parts_chunks (key, chunk, generation, ids)
+	SELECT 'k', ('x' || lpad(to_hex(c), 4, '0') || '000000000004')::bit(64)::bigint, 0,
+		ARRAY(SELECT (lpad(to_hex(c), 4, '0') || md5(i::text || c::text))::varchar(32)::uuid AS u FROM generate_series(1, 300) i ORDER BY u)
+	FROM generate_series(0, 8191) c});
+my $parts = $node->safe_psql(
+	'postgres', q{
+	CREATE FUNCTION pg_temp.peak() RETURNS bigint VOLATILE LANGUAGE sql RETURN
+		(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:[[:space:]]*([0-9]+)')::bigint * 1024);
+	CREATE TEMP TABLE asked AS SELECT array_agg(ids[c % 300 + 1]) AS ids FROM (SELECT ids, row_number() OVER () AS c FROM parts_chunks) AS p;
+	SELECT count(*) AS touched FROM asked, unnest(asked.ids) AS id WHERE roaring64_dedup_seen('parts', 'k', id) \gset
+	SELECT pg_temp.peak() AS before \gset
+	SELECT count(*) FROM asked, unnest(roaring64_dedup_seen_many('parts', 'k', asked.ids)) AS s WHERE s;
+	SELECT pg_temp.peak() - :before});
+($seen, $peak) = split /\n/, $parts;
+is($seen, 8192, 'UUIDs of many chunks are seen');
+cmp_ok($peak, '<', 8 * 1024 * 1024, 'and the parts of the chunks are not in memory at once');
+note("many parts: $peak bytes more");
+
 $node->stop;
 done_testing();
