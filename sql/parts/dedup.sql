@@ -154,8 +154,7 @@ BEGIN
 				HINT = format('If it was renamed, write its name into column "%s" of "%s".',
 							  (ARRAY['claims', 'chunks', 'windows'])[i], $1);
 		END IF;
-		IF EXISTS (SELECT FROM pg_inherits JOIN pg_class AS p ON p.oid = inhparent
-				   WHERE inhparent = to_regclass(home || quote_ident(names[i])) AND p.relkind = 'r') THEN
+		IF @extschema@._roaring64_has_children(to_regclass(home || quote_ident(names[i]))) THEN
 			RAISE wrong_object_type USING
 				MESSAGE = format('table "%s" of dedup set "%s" has children by inheritance', names[i], $1),
 				HINT = 'ALTER TABLE ... NO INHERIT the children.';

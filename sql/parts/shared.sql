@@ -47,6 +47,20 @@ END $$;
 COMMENT ON FUNCTION _roaring64_new_table(text, text) IS
 'the quoted name of a table to be created';
 
+-- Rows of children by inheritance would count as the table's own; partitions are none.  Not
+-- in SQL, which each call would plan anew.
+CREATE FUNCTION _roaring64_has_children(parent regclass)
+RETURNS boolean
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED COST 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM pg_inherits JOIN pg_class AS p ON p.oid = inhparent
+				   WHERE inhparent = parent AND p.relkind = 'r');
+END $$;
+COMMENT ON FUNCTION _roaring64_has_children(regclass) IS
+'whether a table has children by inheritance';
+
 -- A procedure that commits calls this first, to say more than the server does.
 CREATE FUNCTION _roaring64_can_commit(procedure text)
 RETURNS void

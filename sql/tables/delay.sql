@@ -61,12 +61,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	width interval := (SELECT substring(pg_get_expr(conbin, conrelid) FROM $re$date_bin"?\('([^']+)'$re$)
-					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width' AND NOT EXISTS (
-						   SELECT FROM pg_inherits JOIN pg_class AS p ON p.oid = inhparent
-						   WHERE inhparent = delay AND p.relkind = 'r'));
+					   FROM pg_constraint WHERE conrelid = delay AND conname = 'bucket_width');
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('table of delayed messages', num_nulls(delay));
-	IF width IS NULL THEN
+	IF width IS NULL OR @extschema@._roaring64_has_children(delay) THEN
 		RAISE '"%" is not a table of delayed messages', delay USING
 			ERRCODE = 'wrong_object_type',
 			DETAIL = 'Such a table has a constraint "bucket_width", which stores the width of the buckets, and no children.',

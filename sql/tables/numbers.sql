@@ -58,8 +58,7 @@ BEGIN
 	IF 3 > (SELECT count(*) FROM pg_attribute AS a, pg_type AS t
 			WHERE a.attrelid = numbers AND a.attnum > 0 AND NOT a.attisdropped AND t.oid = a.atttypid
 			AND (a.attname, t.typname) IN (('key', 'text'), ('weight', 'int8'), ('ids', 'roaring64')))
-		OR EXISTS (SELECT FROM pg_inherits JOIN pg_class AS p ON p.oid = inhparent
-				   WHERE inhparent = numbers AND p.relkind = 'r') THEN
+		OR @extschema@._roaring64_has_children(numbers) THEN
 		RAISE '"%" is not a table of numbers', numbers USING
 			ERRCODE = 'wrong_object_type',
 			DETAIL = 'A table of numbers has the columns "key" of type text, "weight" of type bigint, '

@@ -38,7 +38,7 @@ BEGIN
 	SELECT v.problem INTO problem FROM (VALUES
 		(m IS NULL, format('the rollup %I has lost its row in %s', target, state)),
 		(source IS NULL, format('the rollup %I has lost its triggers', target)),
-		(EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhparent WHERE oid = source AND relkind = 'r'),
+		(@extschema@._roaring64_has_children(source),
 		 format('%s has children, whose rows the rollup %I does not follow', source, target)),
 		((SELECT relpersistence FROM pg_class WHERE oid = source) = 'u',
 		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', source, target)),
