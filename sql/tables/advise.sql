@@ -298,6 +298,9 @@ DECLARE
 								  left(relname, 56 - octet_length(relname) + length(relname)) || '_sets')
 					FROM pg_class WHERE oid = source);
 	rows text := format('FROM %s WHERE (%I, %s) IS NOT NULL', source, column_name, coalesce(quote_ident(key_column), '1'));
+	-- a name that no column has
+	chunk text := (SELECT 'chunk' || coalesce(max(substring(attname, 6)) || '_', '') FROM pg_attribute
+				   WHERE attrelid = source AND attname ~ '^chunk_*$');
 	storage text := CASE how WHEN 'EXTERNAL' THEN how
 						 ELSE format('EXTENDED, ALTER COLUMN %I SET COMPRESSION %s', column_name, how) END;
 BEGIN
@@ -310,12 +313,13 @@ BEGIN
 		WHEN kind = 'GIN' THEN
 			format('CREATE INDEX ON %s USING gin (%I @extschema@.gin_roaring64_ops (key = %s))', source, column_name, how)
 		WHEN kind = 'chunks' AND c.is_set THEN
-			format('CREATE TABLE %s AS SELECT %schunk, s.ids FROM %s, @extschema@.roaring64_split(%I, %s) AS s',
-				   target, c.others || ', ', source, column_name, how)
+			format('CREATE TABLE %s AS SELECT %ss.* FROM %s AS t, @extschema@.roaring64_split(t.%I, %s) AS s (%s, %4$I)',
+				   target, c.others || ', ', source, column_name, how, chunk)
 		WHEN kind = 'chunks' THEN
-			format('CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS chunk, '
-				   '@extschema@.roaring64_agg(%3$I) AS ids %5$s GROUP BY %2$s chunk',
-				   target, quote_ident(key_column) || ', ', column_name, how, rows)
+			format('CREATE TABLE %s AS SELECT %s%I::bigint >> %s AS %s, '
+				   '@extschema@.roaring64_agg(%3$I) AS %3$I %6$s GROUP BY 1%7$s',
+				   target, quote_ident(key_column) || ', ', column_name, how, chunk, rows,
+				   CASE WHEN key_column IS NOT NULL THEN ', 2' END)
 		WHEN kind <> 'now' AND c.is_set THEN
 			-- a partition keeps the compression that it has
 			(WITH RECURSIVE tables (oid) AS (

@@ -132,6 +132,14 @@ INSERT INTO ééééééééééééééééééééééééééééééé1 SELE
 SELECT * FROM try('ééééééééééééééééééééééééééééééé1', 'id', 'key');
 CREATE TABLE spans AS SELECT int8range(0, 1 << 30)::roaring64 AS ids UNION ALL SELECT '{-9223372036854775808,9223372036854775807}';
 SELECT what, statement FROM roaring64_advise('spans', 'ids') WHERE what ~ 'chunks';
+-- names that the statement for chunks uses itself
+CREATE TABLE s AS SELECT 1 AS chunk, 2 AS chunk_, id AS ids, ids AS set FROM huge;
+CREATE TABLE ids AS SELECT id AS chunk, roaring64_elements(ids) AS ids FROM huge;
+SELECT a.statement, runs(a.statement) FROM (
+	SELECT * FROM roaring64_advise('s', 'set') UNION ALL
+	SELECT * FROM roaring64_advise('ids', 'ids', 'chunk') UNION ALL
+	SELECT * FROM roaring64_advise('ids', 'ids')) AS a
+WHERE a.what ~ 'chunks' ORDER BY 1;
 
 -- a sample: of sets of which a page has megabytes, and of ids, which need an index
 CREATE TABLE many (id int, ids roaring64 NOT NULL);
