@@ -293,18 +293,21 @@ COMMENT ON FUNCTION _roaring64_rollup_attach(text, jsonb) IS 'creates the trigge
 -- Runs the triggers once, with a row of the source if there is one, and takes it back: what
 -- cannot run is refused while nothing is there.  A row that nothing can be done to shows as
 -- much.  A partition's row is of a type of its own, so there it is the statement that is run.
+-- That this session has no temporary table of the source's name was checked.
 CREATE FUNCTION _roaring64_rollup_try(names jsonb)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
+DECLARE
+	copy text := (SELECT format('pg_temp.%I', relname) FROM pg_class WHERE oid = (names->>'source')::regclass);
 BEGIN
 	EXECUTE @extschema@._roaring64_rollup_fill(
-		'CREATE TEMPORARY TABLE roaring64_try AS SELECT * FROM {source} LIMIT 1; '
-		'INSERT INTO roaring64_try SELECT (NULL::{source}).* WHERE NOT EXISTS (SELECT FROM roaring64_try); '
-		'SELECT f FROM roaring64_try AS r, {facts}(ROW(r.*)::{row}) AS f', names);
+		'CREATE TABLE {copy} AS SELECT * FROM {source} LIMIT 1; '
+		'INSERT INTO {copy} SELECT (NULL::{source}).* WHERE NOT EXISTS (SELECT FROM {copy}); '
+		'SELECT f FROM {copy} AS r, {facts}(ROW(r.*)::{row}) AS f', names || jsonb_build_object('copy', copy));
 	IF NOT (names->>'partitioned')::boolean THEN
-		PERFORM @extschema@._roaring64_rollup_attach('pg_temp.roaring64_try', names);
-		INSERT INTO pg_temp.roaring64_try SELECT * FROM pg_temp.roaring64_try;
+		PERFORM @extschema@._roaring64_rollup_attach(copy, names);
+		EXECUTE format('INSERT INTO %s SELECT * FROM %1$s', copy);
 	END IF;
 	RAISE SQLSTATE 'R6400';
 EXCEPTION
