@@ -29,6 +29,10 @@ BEGIN
 		(c.relkind NOT IN ('r', 'p'), 'it is not a table', 'Name the table that the rows are in.'),
 		(c.relpersistence <> 'p', 'after a crash it would be empty, but the sets would not',
 		 'Name a table that is neither temporary nor unlogged.'),
+		(NOT has_database_privilege(current_database(), 'TEMPORARY')
+		 OR NOT has_database_privilege(c.relowner, current_database(), 'TEMPORARY'),
+		 'its owner or you may not create temporary tables, on which it is tried',
+		 'GRANT TEMPORARY ON DATABASE ... TO both.'),
 		(to_regclass(format('pg_temp.%I', c.relname)) <> source, 'this session has a temporary table of the same name',
 		 'Drop it, or use another session.'),
 		(c.relispartition, 'it is a partition', 'Name the whole table.'),

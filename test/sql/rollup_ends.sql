@@ -80,13 +80,14 @@ CREATE SCHEMA AUTHORIZATION rollup_ends_owner;
 CREATE TABLE rollup_ends_owner.seen (k int NOT NULL, id int);
 ALTER TABLE rollup_ends_owner.seen OWNER TO rollup_ends_owner;
 SELECT current_database() AS db \gset
+\set SHOW_CONTEXT never
 REVOKE TEMPORARY ON DATABASE :"db" FROM PUBLIC;
 SET ROLE rollup_ends_owner;
-\set VERBOSITY sqlstate
 CALL roaring64_rollup_create('rollup_ends_owner.seen', 'seen_sets', '{k}', 'id', '{"ids": true}', deferred => true);
-\set VERBOSITY default
 RESET ROLE;
+CALL roaring64_rollup_create('rollup_ends_owner.seen', 'seen_sets', '{k}', 'id', '{"ids": true}', deferred => true);
 GRANT TEMPORARY ON DATABASE :"db" TO PUBLIC;
+\set SHOW_CONTEXT errors
 DROP TABLE rollup_ends_owner.seen;
 DROP SCHEMA rollup_ends_owner;
 DROP ROLE rollup_ends_owner;
