@@ -109,11 +109,19 @@ BEGIN
 	CREATE TABLE by_hash_2 PARTITION OF by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	INSERT INTO by_hash SELECT * FROM original;
 	CREATE INDEX ON by_hash (id);
+	-- by an expression that is not strict
+	CREATE TABLE by_default (LIKE original) PARTITION BY RANGE ((coalesce(id, 7)));
+	CREATE TABLE by_default_1 PARTITION OF by_default FOR VALUES FROM (MINVALUE) TO (7);
+	CREATE TABLE by_default_2 PARTITION OF by_default FOR VALUES FROM (7) TO (8);
+	CREATE TABLE by_default_3 PARTITION OF by_default FOR VALUES FROM (8) TO (500);
+	CREATE TABLE by_default_4 PARTITION OF by_default DEFAULT;
+	INSERT INTO by_default SELECT * FROM original;
+	CREATE INDEX ON by_default ((coalesce(id, 7)));
 END $$;
 CREATE TABLE tables AS
 SELECT 't' || no AS name, definition FROM indexes UNION ALL
 VALUES ('many', ''), ('dense', ''), ('by_id', ''), ('by_k', ''), ('by_hash', ''), ('by_list', ''), ('by_two', ''), ('nested', ''),
-	('inherited', ''), ('empty', '');
+	('inherited', ''), ('empty', ''), ('by_default', '');
 
 CREATE TABLE sets (n int, s roaring64);
 INSERT INTO sets VALUES (1, '{}'), (2, NULL), (3, '{7}'), (4, '{1,2,3,4,5,7,9,11,13,17}'), (5, int8range(20, 60)::roaring64),
@@ -130,6 +138,9 @@ CREATE TABLE other (k int, w int);
 INSERT INTO other SELECT i % 25, i % 3 FROM generate_series(1, 60) i;
 CREATE INDEX ON other (k);
 VACUUM (ANALYZE) other;
+CREATE TABLE few (k int, w int);
+INSERT INTO few SELECT CASE WHEN i < 12 THEN i END, i % 3 FROM generate_series(1, 12) i;
+VACUUM (ANALYZE) few;
 CREATE ROLE random_queries_reader;
 GRANT USAGE ON SCHEMA random_queries TO random_queries_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA random_queries TO random_queries_reader;
@@ -179,16 +190,100 @@ CREATE FUNCTION some_condition(p text) RETURNS text LANGUAGE sql VOLATILE AS $$
 		WHEN 10 THEN set_test('P.id', some_set()) WHEN 11 THEN 'P.r && ''{3,700}''' WHEN 12 THEN 'NOT ' || set_test('P.id', some_set())
 		WHEN 13 THEN 'P.r <@ ''[0,400)''::int8range' WHEN 14 THEN 'P.r @> 7::bigint' WHEN 15 THEN 'NOT ' || set_test('P.id', some_set()) ELSE 'true' END, 'P', p) $$;
 
+-- The rest are for outer joins.  Sets s by number n: stored, known, NULL for some rows, or those of a semijoin or an antijoin.
+CREATE FUNCTION some_sets() RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT format(pick('sets', 'sets', '(SELECT * FROM sets WHERE n <> %2$s)', '(SELECT k AS n, %1$s AS s FROM few)',
+		'(SELECT k AS n, %1$s AS s FROM few WHERE w > 0)', '(SELECT k AS n, %1$s AS s FROM few WHERE w > 0)',
+		'(SELECT k AS n, %1$s AS s FROM few x JOIN few y USING (k) WHERE y.w = 1)',
+		'(SELECT k AS n, CASE WHEN w > 0 THEN %1$s END AS s FROM few)', '(SELECT k AS n, s FROM few LEFT JOIN sets ON n = k + %2$s)',
+		'(SELECT k AS n, (SELECT s FROM sets WHERE n = k + %2$s) AS s FROM few)',
+		'(SELECT * FROM sets x WHERE EXISTS (SELECT FROM few WHERE k = x.n AND w > 0))',
+		'(SELECT * FROM sets x WHERE NOT EXISTS (SELECT FROM few WHERE k = x.n AND w > 0))'), some_set(), up_to(20)) $$;
+-- whether an id is in the set of a row b, or of a row a if there is no b
+CREATE FUNCTION row_test(id text, has_b boolean) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT pick('', '', 'NOT ') || set_test(id, CASE WHEN has_b
+		THEN pick('b.s', 'b.s', 'b.s', 'b.s', 'b.s', 'b.s - 7', '(b.s | 20)', some_set(), format('coalesce(b.s, %s)', some_set()),
+			format('CASE WHEN b.n > 5 THEN %s END', some_set()), '(SELECT s FROM sets WHERE n = b.n + 2)')
+		ELSE pick(some_set(), format('CASE WHEN a.w > 0 THEN %s END', some_set()), '(SELECT s FROM sets WHERE n = a.k)') END) $$;
+-- a condition above the joins
+CREATE FUNCTION above_condition(id text) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT pick('true', 'true', 'true', 'true', set_test(id, some_set()), set_test(id, some_set()), set_test('coalesce(t.id, 7)', some_set()),
+		row_test(id, true), row_test(id, false), row_test('coalesce(t.id, 7)', false), row_test('coalesce(t.id, a.k)', true),
+		row_test('a.k', true), 't.u IS NULL', 'b.s IS NULL', some_condition('t'), format('(%s) IS NOT TRUE', row_test(id, true)),
+		format('coalesce(%s, %s)', row_test(id, true), pick('true', 'a.k > 5', 't.k > 5')),
+		format('(%s OR %s)', row_test(id, true), pick('a.w = 1', 't.u IS NULL', some_condition('t'))),
+		format('%s (SELECT FROM sets b WHERE %s AND n = a.k)', pick('EXISTS', 'NOT EXISTS'), row_test(id, true))) $$;
+-- the rows of a table, or some of them
+CREATE FUNCTION some_rows(name text, id text) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT format(pick('%1$I', '%1$I', '%1$I', '%1$I', '%1$I', '(SELECT * FROM %1$I t WHERE %2$s)',
+		'(SELECT k, coalesce(id, 7) AS id, v, u, r FROM %1$I)',
+		'(SELECT * FROM %1$I t WHERE %3$s (SELECT FROM sets b WHERE %4$s AND n = t.k))'),
+		name, set_test(id, some_set()), pick('EXISTS', 'NOT EXISTS'), row_test(id, true)) $$;
+
+-- A query with outer joins of few rows a, sets b, and rows t, and x, of a table.
+CREATE FUNCTION some_outer_joins(name text, OUT query text, OUT is_ordered boolean) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	id text := pick('t.id', 't.id', 't.id', 't.id', 't.id', 't.id', '(t.id / 2)', 't.k', 'coalesce(t.id, 7)');
+	one text := pick('LEFT', 'LEFT', 'LEFT', 'RIGHT', 'FULL', 'INNER');
+	two text := pick('LEFT', 'LEFT', 'LEFT', 'RIGHT', 'FULL', 'INNER');
+	a_b text := pick('a.k = b.n', 'a.k = b.n', 'b.n = a.k + 1', 'b.n = a.w', 'a.k = b.n AND a.w = 1');
+	b_t text := 'b.n = t.k';
+	b text := some_sets();
+	t text;
+	x text;
+	above text;
+	rest text;
+BEGIN
+	IF up_to(2) = 0 THEN
+		name := pick('by_id', 'by_k', 'by_hash', 'by_list', 'by_two', 'nested', 'inherited', 'by_default');
+	END IF;
+	IF name = 'by_default' AND up_to(3) > 0 THEN
+		id := 'coalesce(t.id, 7)';
+	END IF;
+	IF two <> 'FULL' THEN
+		b_t := row_test(id, true) || ' AND ' || pick('true', some_condition('t'), 't.u = b.n * 41');
+	END IF;
+	t := some_rows(name, id);
+	above := above_condition(id);
+	CASE up_to(5)
+		WHEN 0 THEN rest := format('%s b %s JOIN %s t ON %s', b, two, t, b_t);
+			rest := format('few a %s JOIN (%s) ON %s', one, rest, a_b);
+		WHEN 1 THEN rest := format('few a LEFT JOIN %s t ON %s', t, row_test(id, false));
+			rest := format('%s %s JOIN %s b ON b.n = t.k AND %s', rest, pick('LEFT', 'INNER'), b, b_t);
+		WHEN 2 THEN rest := format('few a %s JOIN %s b ON %s LEFT JOIN %s t ON %s AND t.u < 300', one, b, a_b, t, b_t);
+			x := replace(row_test(id, true), 't.', 'x.');
+			rest := format('%s LEFT JOIN %I x ON x.id = t.id AND x.k = t.k AND x.u < 300 AND %s', rest, name, x);
+			above := replace(above, 't.', pick('t.', 'x.'));
+		ELSE rest := format('few a %s JOIN %s b ON %s %s JOIN %s t ON %s', one, b, a_b, two, t, b_t);
+	END CASE;
+	rest := rest || ' WHERE ' || above;
+	is_ordered := true;
+	CASE up_to(4)
+		WHEN 0 THEN query := format('SELECT a.k, b.n, t.id, t.u FROM %s ORDER BY %s LIMIT %s', rest,
+				pick('1, 2, 3, 4', '3, 1, 2, 4', '3 DESC, 4, 1, 2'), 1 + up_to(60));
+		WHEN 1 THEN query := format('SELECT a.k, b.n, b.s IS NULL, count(*), count(t.k), sum(t.id) FROM %s GROUP BY 1, 2, 3', rest);
+			is_ordered := false;
+		WHEN 2 THEN query := format('SELECT DISTINCT t.id, a.k FROM %s', rest);
+			is_ordered := false;
+		WHEN 3 THEN query := format('SELECT count(*), count(t.id), min(t.id), max(a.k) FROM %s', rest);
+		ELSE query := format('SELECT a.k, (t).* FROM %s ORDER BY 1, u, b.n LIMIT %s', rest, 1 + up_to(60));
+	END CASE;
+END $$;
+
 -- A query on a table.  What it returns has one order only, or none.
 CREATE FUNCTION some_query(name text, OUT query text, OUT is_ordered boolean) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-	id text := pick('t.id', 't.id', 't.id', 't.id', '(t.id / 2)');
+	id text := pick('t.id', 't.id', 't.id', 't.id', '(t.id / 2)', '(t.id / 2)', 't.k', 'coalesce(t.id, 7)');
 	test text := set_test(id, some_set());
 	columns text := pick('k', 'id', 'k, id', 'id, k', 'id / 2', 'k, v', 'v', 'k DESC, id', 'id DESC', 'k, id DESC', 'id DESC, k',
 		'v, id DESC, k', 'k DESC', 'id NULLS FIRST', 'k DESC NULLS LAST, id', 'k, id / 2', 'id, v DESC, k');
 	plain text := regexp_replace(columns, ' (DESC|NULLS FIRST|NULLS LAST)', '', 'g');
 	rest text;
 BEGIN
+	IF up_to(2) = 0 THEN
+		SELECT q.* INTO query, is_ordered FROM some_outer_joins(name) q;
+		RETURN;
+	END IF;
 	plain := regexp_replace(plain, ' NULLS LAST', '', 'g');
 	IF up_to(9) = 0 THEN
 		test := '(' || test || ' OR ' || some_condition('t') || ')';
@@ -259,7 +354,8 @@ END $$;
 CREATE FUNCTION compare_queries(seed int, queries int, OUT executed int, OUT differing int, OUT plans jsonb)
 LANGUAGE plpgsql VOLATILE SET search_path = random_queries, public SET client_min_messages = notice SET jit = off AS $$
 DECLARE
-	settings text[] := '{enable_seqscan,enable_sort,enable_hashagg,enable_hashjoin,enable_nestloop,enable_mergejoin,enable_bitmapscan,enable_indexonlyscan,enable_material,enable_incremental_sort}';
+	settings text[] := '{enable_seqscan,enable_sort,enable_hashagg,enable_hashjoin,enable_nestloop,enable_mergejoin,enable_bitmapscan,enable_indexonlyscan,
+		enable_material,enable_incremental_sort,enable_partitionwise_join}';
 	parallel text := (SELECT min(name) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'));
 	setting text;
 	line text;
@@ -311,7 +407,7 @@ BEGIN
 			DEALLOCATE p;
 		END IF;
 		FOREACH setting IN ARRAY settings || '{enable_indexscan}'::text[] LOOP
-			PERFORM set_config(setting, CASE WHEN setting ~ 'index|bitmap' THEN 'off' ELSE 'on' END, true);
+			PERFORM set_config(setting, CASE WHEN setting ~ 'index|bitmap|partitionwise' THEN 'off' ELSE 'on' END, true);
 		END LOOP;
 		PERFORM set_config(parallel, 'off', true), set_config('enable_partition_pruning', 'off', true), set_config('constraint_exclusion', 'off', true);
 		expected := rows_of(replace(one.query, '$1', coalesce(given, 'NULL::roaring64')), one.is_ordered, moves);
@@ -319,7 +415,8 @@ BEGIN
 			set_config('enable_partition_pruning', 'on', true), set_config('constraint_exclusion', 'partition', true);
 		executed := executed + 1;
 		-- what was tried
-		FOREACH line IN ARRAY '{Roaring64 Lookup,ANY,Index Only Scan,Index Scan,Bitmap Index Scan,Merge Join,Nested Loop,Merge Append,Unique,Group,WindowAgg,Limit,Incremental Sort,Result,Memoize,BitmapOr}'::text[] LOOP
+		FOREACH line IN ARRAY '{Roaring64 Lookup,ANY,Index Only Scan,Index Scan,Bitmap Index Scan,Merge Join,Nested Loop,Merge Append,Unique,Group,
+			WindowAgg,Limit,Incremental Sort,Result,Memoize,BitmapOr,Left Join,Right Join,Full Join,Semi Join,Anti Join}'::text[] LOOP
 			IF strpos(plan, line) > 0 THEN
 				plans := plans || jsonb_build_object(line, coalesce((plans ->> line)::int, 0) + 1);
 			END IF;
@@ -329,6 +426,9 @@ BEGIN
 		END IF;
 		IF plan ~ 'Index Cond: .* AND [(]NOT' THEN
 			plans := plans || jsonb_build_object('both', coalesce((plans ->> 'both')::int, 0) + 1);
+		END IF;
+		IF plan ~ 'Left Join.*Lookup' THEN
+			plans := plans || jsonb_build_object('outer', coalesce((plans ->> 'outer')::int, 0) + 1);
 		END IF;
 		IF moves IS NOT NULL AND plan ~ 'Lookup' THEN
 			plans := plans || jsonb_build_object('cursor', coalesce((plans ->> 'cursor')::int, 0) + 1);

@@ -37,7 +37,7 @@ is($differing, 0, "$executed queries give the same with and without indexes") or
 
 # that they try what they are to try
 for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan', 'Merge Join', 'Merge Append',
-	'Unique', 'WindowAgg', 'Limit', 'Memoize', 'cursor', 'negated', 'both')
+	'Unique', 'WindowAgg', 'Limit', 'Memoize', 'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join', 'cursor', 'negated', 'both', 'outer')
 {
 	my ($count) = $plans =~ /"$kind": (\d+)/;
 	cmp_ok($count || 0, '>=', 5, "plans with $kind") if $executed >= 1000;
