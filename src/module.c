@@ -31,6 +31,6 @@ _PG_init(void)
 				 errmsg("could not load the CRoaring library: %s", problem),
 				 errhint("Install the version of CRoaring that roaring64 was built with.  If another library has replaced its functions, load roaring64 first.")));
 	RegisterCustomScanMethods(&roaring64_lookup_methods);
-	roaring64_offer_lookups();
+	roaring64_install_planner_hooks();
 	roaring64_define_settings();
 }

@@ -100,9 +100,13 @@ roaring64_estimate_once(PlannerInfo *root, Node *node)
 	if (root == NULL || IsA(node, Const))
 		return node;
 	if (estimated.plan == root->glob)
+	{
 		foreach(cell, estimated.pairs)
+		{
 			if (equal(linitial(lfirst(cell)), node))
-			return lsecond(lfirst(cell));
+				return lsecond(lfirst(cell));
+		}
+	}
 	/* this can make other plans */
 	value = estimate_expression_value(root, node);
 	if (!IsA(value, Const))

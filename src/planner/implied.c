@@ -40,14 +40,14 @@
 #include "type/roaring64.h"
 
 /*
- * The most keys of an array in a plan, and ranges.  The planner takes some
- * microseconds to estimate each.
+ * The most keys of an array in a plan, and ranges of a condition.  The planner
+ * takes some microseconds to estimate each.
  */
-#define MAX_KEYS		256
+#define MAX_ALTERNATIVES	256
 
 /*
  * A set of more bytes is for a lookup without a look at it.  It has more than
- * MAX_KEYS elements, and as a run it has hundreds of millions.
+ * MAX_ALTERNATIVES elements, and as a run it has hundreds of millions.
  */
 #define MAX_KNOWN_SIZE	65536
 
@@ -109,7 +109,7 @@ roaring64_suits_btree(Node *node)
 
 	return roaring64_constant_set(NULL, node, &set) &&
 		set.size <= MAX_KNOWN_SIZE &&
-		(r64_cardinality(&set) <= MAX_KEYS || is_run(&set));
+		(r64_cardinality(&set) <= MAX_ALTERNATIVES || is_run(&set));
 }
 
 /* id = ANY (elements) */
@@ -117,9 +117,9 @@ static List *
 any_of_elements(SupportRequestIndexCondition *request, Node *id, r64_set *set)
 {
 	ScalarArrayOpExpr *test = makeNode(ScalarArrayOpExpr);
-	int64		elements[MAX_KEYS];
+	int64		elements[MAX_ALTERNATIVES];
 	int			n = (int) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
-								   elements, MAX_KEYS);
+								   elements, MAX_ALTERNATIVES);
 
 	test->opno = get_opfamily_member(request->opfamily, INT8OID, INT8OID,
 									 BTEqualStrategyNumber);
@@ -167,8 +167,8 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 		(is_first && !roaring64_suits_btree(set)))
 		return NIL;				/* or for a lookup */
 	request->lossy = !is_run(&known);
-	if (request->lossy && is_btree && r64_cardinality(&known) <= MAX_KEYS &&
-		(is_first || ROARING64_ARRAY_KEEPS_ORDER))
+	if (request->lossy && (is_first || (is_btree && ROARING64_ARRAY_KEEPS_ORDER)) &&
+		r64_cardinality(&known) <= MAX_ALTERNATIVES)
 		return any_of_elements(request, id, &known);
 	/* nothing is in both bounds of an empty set */
 	(void) r64_min(&known, &lo);
@@ -246,7 +246,7 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 	r64_index_set(set);
 	if (!r64_min(set, &first) || !r64_max(set, &last))
 		return (Expr *) makeBoolConst(false, false);
-	if (nbounds == 0 && r64_cardinality(set) > MAX_KEYS)
+	if (nbounds == 0 && r64_cardinality(set) > MAX_ALTERNATIVES)
 		return make_range(id, first, last);
 	lo = first;
 	do
@@ -257,7 +257,7 @@ make_implied(const RelOptInfo *rel, Node *id, r64_set *set)
 		if (next < nbounds)
 			(void) r64_prev(set, get_bound(rel, next) - 1, &hi);
 		ranges = lappend(ranges, make_range(id, lo, hi));
-	} while (hi < last && list_length(ranges) < MAX_KEYS &&
+	} while (hi < last && list_length(ranges) < MAX_ALTERNATIVES &&
 			 r64_next(set, hi + 1, &lo));
 	if (hi < last)
 		return make_range(id, first, last);
@@ -339,9 +339,11 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 	ListCell   *cell;
 
 	foreach(cell, top->baserestrictinfo)
+	{
 		if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
-		top->baserestrictinfo =
-			foreach_delete_current(top->baserestrictinfo, cell);
+			top->baserestrictinfo =
+				foreach_delete_current(top->baserestrictinfo, cell);
+	}
 	/* by ranges of several columns, 18.6 prunes partitions that have rows */
 	if (rel->boundinfo == NULL || rel->part_scheme->partnatts > 1 ||
 		root->parse->jointree == NULL)

@@ -490,10 +490,10 @@ is_heap(Oid oid)
 	return heap;
 }
 
-/* set_rel_pathlist_hook: offers lookups for a table. */
+/* set_rel_pathlist_hook: adds lookups to the paths of a table. */
 static void
-offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
-			  RangeTblEntry *entry)
+roaring64_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index relid,
+						   RangeTblEntry *entry)
 {
 	ListCell   *cell;
 
@@ -514,28 +514,28 @@ offer_lookups(PlannerInfo *root, RelOptInfo *rel, Index relid,
 		match_clauses(root, rel, lfirst_node(IndexOptInfo, cell));
 }
 
-/* Told of a table before its conditions are known. */
+/* ROARING64_RELATION_HOOK: a table is known, but not yet its conditions. */
 static void
-note_relation(ROARING64_RELATION_HOOK_PARAMETERS)
+roaring64_get_relation_info(ROARING64_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation_hook != NULL)
 		previous_relation_hook(ROARING64_RELATION_HOOK_ARGUMENTS);
 	if (rel->rtekind != RTE_RELATION)
 		return;
 	roaring64_prepare_pruning(root, rel);
-	roaring64_price_gin(rel);
+	roaring64_cost_gin(rel);
 }
 
-/* From now on the planner is offered lookups; to be called once. */
+/* From now on the planner knows of sets and lookups; to be called once. */
 void
-roaring64_offer_lookups(void)
+roaring64_install_planner_hooks(void)
 {
 	DefineCustomBoolVariable("roaring64.enable_lookup",
 							 "Enables the planner's use of Roaring64 Lookup scans.",
 							 NULL, &enable_lookup, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = offer_lookups;
+	set_rel_pathlist_hook = roaring64_set_rel_pathlist;
 	previous_relation_hook = ROARING64_RELATION_HOOK;
-	ROARING64_RELATION_HOOK = note_relation;
+	ROARING64_RELATION_HOOK = roaring64_get_relation_info;
 }

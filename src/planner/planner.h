@@ -131,11 +131,11 @@ extern double roaring64_share_in_set(PlannerInfo *root,
 									 double distinct, r64_set *set);
 
 /* lookuppath.c */
-extern void roaring64_offer_lookups(void);
+extern void roaring64_install_planner_hooks(void);
 
 /* selfuncs.c */
 extern double roaring64_count_runs(r64_set *set);
-extern void roaring64_price_gin(RelOptInfo *rel);
+extern void roaring64_cost_gin(RelOptInfo *rel);
 
 /* implied.c */
 extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,

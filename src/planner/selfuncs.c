@@ -2,7 +2,7 @@
  *
  * selfuncs.c
  *	  How many rows pass @>, <@ and &&, and what that costs: restriction and join
- *	  estimators, and prices.  And how many rows the functions give that return a
+ *	  estimators, and costs.  And how many rows the functions give that return a
  *	  set's elements.
  *
  * There is one estimator of each kind for all of these operators and for the
@@ -240,25 +240,6 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/* Two columns of sets. */
-static double
-sets_join_selectivity(const Test *test, VariableStatData *left,
-					  VariableStatData *right)
-{
-	SetStats	a;
-	SetStats	b;
-	double		known;
-	double		share;
-
-	roaring64_load_stats(left, test->function, true, &a);
-	roaring64_load_stats(right, test->function, true, &b);
-	share = a.nonnull * b.nonnull *
-		roaring64_share_of_join(test->kind, &a, &b, &known);
-	roaring64_free_stats(&a);
-	roaring64_free_stats(&b);
-	return share;
-}
-
 /* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
@@ -274,7 +255,18 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 		return selectivity;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
 	if (is_of_sets(test.left) && is_of_sets(test.right))
-		selectivity = sets_join_selectivity(&test, &left, &right);
+	{
+		SetStats	a;
+		SetStats	b;
+		double		known;
+
+		roaring64_load_stats(&left, test.function, true, &a);
+		roaring64_load_stats(&right, test.function, true, &b);
+		selectivity = a.nonnull * b.nonnull *
+			roaring64_share_of_join(test.kind, &a, &b, &known);
+		roaring64_free_stats(&a);
+		roaring64_free_stats(&b);
+	}
 	else if (test.left == INT8OID || test.right == INT8OID)
 	{
 		bool		is_left = test.left == INT8OID;
@@ -346,13 +338,11 @@ estimate_gin(PlannerInfo *root, IndexPath *path, double loop_count,
 			 double *correlation, double *pages)
 {
 	double		rows = path->indexinfo->tuples;
-	ListCell   *clause;
 	ListCell   *cell;
 
 	gincostestimate(root, path, loop_count, startup_cost, total_cost,
 					selectivity, correlation, pages);
-	foreach(clause, path->indexclauses)
-		foreach(cell, lfirst_node(IndexClause, clause)->indexquals)
+	foreach(cell, get_quals_from_indexclauses(path->indexclauses))
 	{
 		RestrictInfo *qual = lfirst_node(RestrictInfo, cell);
 		double		passing = clause_selectivity(root, (Node *) qual,
@@ -369,9 +359,9 @@ estimate_gin(PlannerInfo *root, IndexPath *path, double loop_count,
 	}
 }
 
-/* Has GIN indexes of a table on sets estimated here. */
+/* Lets estimate_gin() cost the GIN indexes of a table on sets. */
 void
-roaring64_price_gin(RelOptInfo *rel)
+roaring64_cost_gin(RelOptInfo *rel)
 {
 	ListCell   *cell;
 
@@ -390,7 +380,7 @@ roaring64_price_gin(RelOptInfo *rel)
  * only once.  NULL if it is another test.
  */
 static SupportRequestCost *
-support_cost(SupportRequestCost * request)
+support_cost(SupportRequestCost *request)
 {
 	Oid			function;
 	List	   *args = request->node == NULL ? NIL :
@@ -403,9 +393,11 @@ support_cost(SupportRequestCost * request)
 		!is_of_sets(test.left) || !is_of_sets(test.right))
 		return NULL;
 	foreach(cell, args)
+	{
 		if (!IsA(lfirst(cell), Const))
-		elements += Max(roaring64_expected_cardinality(request->root,
-													   lfirst(cell), NULL), 0);
+			elements += Max(roaring64_expected_cardinality(request->root,
+														   lfirst(cell), NULL), 0);
+	}
 	request->startup = 0;
 	request->per_tuple = cpu_operator_cost * (SET_TEST_COST +
 											  elements * ELEMENT_COST);

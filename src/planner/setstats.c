@@ -50,7 +50,7 @@
 #define LARGEST_POWER	32		/* the chances are not known well enough */
 
 #define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
-#define MAX_KINDS		(MAX_CLASSES + MAX_COMMON_SETS)
+#define MAX_GROUPS		(MAX_CLASSES + MAX_COMMON_SETS)
 
 /* What a probe has of the elements of a column. */
 typedef struct Tally
@@ -268,47 +268,47 @@ roaring64_average_frequency(const SetStats *stats)
  * Rows of one side of a test: those that have one of the most common sets, or a
  * set of like size, at most half as large again as the least.
  */
-typedef struct Kind
+typedef struct RowGroup
 {
 	double		share;			/* of the non-null rows */
 	double		least;
 	double		size;			/* on average */
 	bool		is_known;		/* the set is */
 	Probe		probe;			/* if so */
-} Kind;
+} RowGroup;
 
-/* The kinds of rows of a column, with at most so many sets.  Returns how many. */
+/* The groups of rows of a column, at most so many by a set.  Returns how many. */
 static int
-describe_column(const SetStats *stats, int nsets, Kind *kinds)
+describe_column(const SetStats *stats, int nsets, RowGroup *groups)
 {
 	int			bounds = stats->dechist.nnumbers - 1;
 	int			n = 0;
 	int			nclasses;
 
-	memset(kinds, 0, sizeof(Kind) * MAX_KINDS);
+	memset(groups, 0, sizeof(RowGroup) * MAX_GROUPS);
 	for (int i = 0; i < bounds; i++)
 	{
 		double		size = stats->dechist.numbers[i];
-		Kind	   *class;
+		RowGroup   *class;
 
 		/* statistics that were imported can say anything */
-		if (n == 0 || (size > 1.5 * kinds[n - 1].least && n < MAX_CLASSES))
-			kinds[n++].least = size;
-		class = &kinds[n - 1];
+		if (n == 0 || (size > 1.5 * groups[n - 1].least && n < MAX_CLASSES))
+			groups[n++].least = size;
+		class = &groups[n - 1];
 		class->share += 1.0 / bounds;
 		class->size += (size - class->size) / (class->share * bounds);
 	}
 	nclasses = n;
 	for (int i = 0; i < Min(stats->sets.nvalues, nsets); i++)
 	{
-		Kind	   *set = &kinds[n++];
-		Kind	   *class = &kinds[nclasses - 1];
+		RowGroup   *set = &groups[n++];
+		RowGroup   *class = &groups[nclasses - 1];
 
 		set->is_known = set->probe.is_set = true;
 		set->probe.set = DatumGetRoaring64(stats->sets.values[i]);
 		set->size = roaring64_probe_size(&set->probe);
 		set->share = stats->sets.numbers[i] / Max(stats->nonnull, 1e-10);
-		while (class > kinds && class->least > set->size)
+		while (class > groups && class->least > set->size)
 			class--;
 		/* the empty set is known more exactly than by the histogram */
 		class->share = set->size == 0 ? 0 : Max(class->share - set->share, 0);
@@ -343,7 +343,7 @@ chance(TestKind kind, double left, double right, const Tally *tally,
  * from that.  In *tested, the share of the pairs that are of known sets.
  */
 static double
-share_of_pairs(TestKind kind, Kind *a, int na, Kind *b, int nb,
+share_of_pairs(TestKind kind, RowGroup *a, int na, RowGroup *b, int nb,
 			   const Tally *tally, double *tested)
 {
 	double		hits = tally->hits;
@@ -355,8 +355,8 @@ share_of_pairs(TestKind kind, Kind *a, int na, Kind *b, int nb,
 	*tested = 0;
 	for (int i = 0; i < na * nb; i++)
 	{
-		Kind	   *x = &a[i / nb];
-		Kind	   *y = &b[i % nb];
+		RowGroup   *x = &a[i / nb];
+		RowGroup   *y = &b[i % nb];
 		double		share = x->share * y->share;
 
 		if (x->is_known && y->is_known)
@@ -387,8 +387,8 @@ share_of_pairs(TestKind kind, Kind *a, int na, Kind *b, int nb,
 	hits = product > 0 ? hits / (1 - *tested) * pairs / product : 0;
 	for (int i = 0; i < na * nb; i++)
 	{
-		Kind	   *x = &a[i / nb];
-		Kind	   *y = &b[i % nb];
+		RowGroup   *x = &a[i / nb];
+		RowGroup   *y = &b[i % nb];
 		double		expected = hits * x->size * y->size;
 
 		if (!x->is_known || !y->is_known)
@@ -411,8 +411,8 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 	bool		is_range = probe != NULL && !probe->is_set;
 	double		tested;
 	Tally		tally = {0};
-	Kind		column[MAX_KINDS];
-	Kind		other = {.share = 1};
+	RowGroup	column[MAX_GROUPS];
+	RowGroup	other = {.share = 1};
 
 	if (probe != NULL)
 		size = roaring64_probe_size(probe);
@@ -493,8 +493,8 @@ roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
 {
 	double		common = expected_common(a, b);
 	Tally		tally = {.hits = common,.log_none = -common};
-	Kind		left[MAX_KINDS];
-	Kind		right[MAX_KINDS];
+	RowGroup	left[MAX_GROUPS];
+	RowGroup	right[MAX_GROUPS];
 
 	*tested = 0;
 	if (common < 0)
