@@ -104,6 +104,20 @@ roaring64_pack_lookup(const LookupPlan *plan)
 								PointerGetDatum(bytes), false, false));
 }
 
+/* Nothing is left to find, and what was in use is freed. */
+static void
+end_lookup(LookupState *state)
+{
+	if (state->table != NULL)
+		table_endscan(state->table);
+	state->table = NULL;
+	MemoryContextReset(state->context);
+	state->batch = NULL;
+	state->room = state->batched = state->taken = 0;
+	state->steps.in_step = false;
+	state->steps.done = true;
+}
+
 /* Evaluates the set; there are no steps if it is NULL. */
 static void
 begin_lookup(LookupState *state)
@@ -115,10 +129,8 @@ begin_lookup(LookupState *state)
 
 	state->begun = true;
 	state->page = InvalidBlockNumber;
-	state->cost = 0;
-	state->batch = NULL;
-	state->room = state->batched = state->taken = state->found = 0;
-	MemoryContextReset(state->context);
+	state->cost = state->found = 0;
+	state->steps.done = true;
 	oldcontext = MemoryContextSwitchTo(state->context);
 	foreach(cell, state->sets)
 	{
@@ -132,8 +144,6 @@ begin_lookup(LookupState *state)
 		left = i == 0 ? value :
 			FunctionCall2(&state->without[i], left, value);
 	}
-	state->steps.in_step = false;
-	state->steps.done = true;
 	if (!isnull)
 	{
 		state->set = DatumGetRoaring64(left);
@@ -378,8 +388,7 @@ next_row(ScanState *ss)
 	if (found)
 		return slot;
 	/* else the lookups of all partitions would have their sets at once */
-	MemoryContextReset(state->context);
-	state->steps.done = true;
+	end_lookup(state);
 	return ExecClearTuple(slot);
 }
 
@@ -466,6 +475,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	 * A scan that returns index tuples has room for copies of them, made when
 	 * it starts, but stays on the page until it needs the next one, for which
 	 * VACUUM waits.  Unless the visibility map is asked, that is not needed.
+	 * Each start asks xs_want_itup anew, but what room there is stays.
 	 */
 	state->entries->xs_want_itup = true;
 	restart_scan(state, 0, 0);
@@ -473,19 +483,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 }
 
 static void
-end_table(LookupState *state)
-{
-	if (state->table != NULL)
-		table_endscan(state->table);
-	state->table = NULL;
-}
-
-static void
 rescan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
 
-	end_table(state);
+	end_lookup(state);
 	state->begun = false;
 	ExecScanReScan(&node->ss);
 }
@@ -495,13 +497,13 @@ end_scan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
 
-	end_table(state);
-	if (state->entries != NULL)
-		index_endscan(state->entries);
+	if (state->entries == NULL)
+		return;					/* it was only explained */
+	end_lookup(state);
+	index_endscan(state->entries);
 	if (BufferIsValid(state->visible_map))
 		ReleaseBuffer(state->visible_map);
-	if (state->index != NULL)
-		index_close(state->index, NoLock);
+	index_close(state->index, NoLock);
 }
 
 static void
