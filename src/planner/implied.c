@@ -167,8 +167,8 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 		(is_first && !roaring64_suits_btree(set)))
 		return NIL;				/* or for a lookup */
 	request->lossy = !is_run(&known);
-	if (request->lossy && (is_first || (is_btree && ROARING64_ARRAY_KEEPS_ORDER)) &&
-		r64_cardinality(&known) <= MAX_ALTERNATIVES)
+	if (request->lossy && r64_cardinality(&known) <= MAX_ALTERNATIVES &&
+		(is_first || (is_btree && ROARING64_ARRAY_KEEPS_ORDER)))
 		return any_of_elements(request, id, &known);
 	/* nothing is in both bounds of an empty set */
 	(void) r64_min(&known, &lo);
@@ -203,19 +203,13 @@ get_bound(const RelOptInfo *rel, int i)
 {
 	PartitionBoundInfo bounds = rel->boundinfo;
 	Datum		datum = bounds->datums[i][0];
+	Oid			type = rel->part_scheme->partopcintype[0];
 
 	if (bounds->kind && bounds->kind[i][0] != PARTITION_RANGE_DATUM_VALUE)
 		return bounds->kind[i][0] == PARTITION_RANGE_DATUM_MINVALUE ?
 			PG_INT64_MIN : PG_INT64_MAX;
-	switch (rel->part_scheme->partopcintype[0])
-	{
-		case INT2OID:
-			return DatumGetInt16(datum);
-		case INT4OID:
-			return DatumGetInt32(datum);
-		default:
-			return DatumGetInt64(datum);
-	}
+	return type == INT2OID ? DatumGetInt16(datum) :
+		type == INT4OID ? DatumGetInt32(datum) : DatumGetInt64(datum);
 }
 
 /* Whether the partitions of a table are ranges or lists of integers. */
@@ -331,18 +325,24 @@ list_conditions(Node *tree)
 void
 roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 {
-	AppendRelInfo *member = root->append_rel_array == NULL ? NULL :
-		root->append_rel_array[rel->relid];
-	RelOptInfo *top = member == NULL ? rel :
-		root->simple_rel_array[member->parent_relid];
+	RelOptInfo *top = rel;
+	RelOptInfo *above = rel;
+	AppendRelInfo *member;
 	List	   *conditions;
 	ListCell   *cell;
 
-	foreach(cell, top->baserestrictinfo)
+	/* at all levels, as a subquery of UNION ALL may be next, without a call */
+	while (root->append_rel_array != NULL &&
+		   (member = root->append_rel_array[above->relid]) != NULL)
 	{
-		if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
-			top->baserestrictinfo =
-				foreach_delete_current(top->baserestrictinfo, cell);
+		above = root->simple_rel_array[member->parent_relid];
+		top = top == rel ? above : top;
+		foreach(cell, above->baserestrictinfo)
+		{
+			if (is_implied(lfirst_node(RestrictInfo, cell)->clause))
+				above->baserestrictinfo =
+					foreach_delete_current(above->baserestrictinfo, cell);
+		}
 	}
 	/* by ranges of several columns, 18.6 prunes partitions that have rows */
 	if (rel->boundinfo == NULL || rel->part_scheme->partnatts > 1 ||
