@@ -213,10 +213,11 @@ CREATE FUNCTION above_condition(id text) RETURNS text LANGUAGE sql VOLATILE AS $
 		format('coalesce(%s, %s)', row_test(id, true), pick('true', 'a.k > 5', 't.k > 5')),
 		format('(%s OR %s)', row_test(id, true), pick('a.w = 1', 't.u IS NULL', some_condition('t'))),
 		format('%s (SELECT FROM sets b WHERE %s AND n = a.k)', pick('EXISTS', 'NOT EXISTS'), row_test(id, true))) $$;
--- the rows of a table, or some of them
+-- the rows of a table, or some of them, or those of two
 CREATE FUNCTION some_rows(name text, id text) RETURNS text LANGUAGE sql VOLATILE AS $$
 	SELECT format(pick('%1$I', '%1$I', '%1$I', '%1$I', '%1$I', '(SELECT * FROM %1$I t WHERE %2$s)',
-		'(SELECT k, coalesce(id, 7) AS id, v, u, r FROM %1$I)',
+		'(SELECT k, coalesce(id, 7) AS id, v, u, r FROM %1$I)', '(SELECT * FROM %1$I UNION ALL SELECT * FROM by_list)',
+		'(SELECT * FROM %1$I UNION ALL (SELECT * FROM dense ORDER BY u LIMIT 90))',
 		'(SELECT * FROM %1$I t WHERE %3$s (SELECT FROM sets b WHERE %4$s AND n = t.k))'),
 		name, set_test(id, some_set()), pick('EXISTS', 'NOT EXISTS'), row_test(id, true)) $$;
 
@@ -266,7 +267,7 @@ BEGIN
 		WHEN 2 THEN query := format('SELECT DISTINCT t.id, a.k FROM %s', rest);
 			is_ordered := false;
 		WHEN 3 THEN query := format('SELECT count(*), count(t.id), min(t.id), max(a.k) FROM %s', rest);
-		ELSE query := format('SELECT a.k, (t).* FROM %s ORDER BY 1, u, b.n LIMIT %s', rest, 1 + up_to(60));
+		ELSE query := format('SELECT a.k, (t).* FROM %s ORDER BY 1, u, b.n, t LIMIT %s', rest, 1 + up_to(60));
 	END CASE;
 END $$;
 
