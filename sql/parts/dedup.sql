@@ -490,7 +490,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
 COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], integer, integer) IS
-'chunks of ids, whose first 64 bits differ in so many, or in fewer where they are many ids, and the marks of these';
+'chunks of ids, whose first 64 bits differ in so many, or in fewer where there are many ids, and the marks of these';
 
 --
 -- Generations, import and fold.

@@ -31,8 +31,8 @@ BEGIN
 		 'Name a table that is neither temporary nor unlogged.'),
 		(NOT has_database_privilege(current_database(), 'TEMPORARY')
 		 OR NOT has_database_privilege(c.relowner, current_database(), 'TEMPORARY'),
-		 'its owner or you may not create temporary tables, on which it is tried',
-		 'GRANT TEMPORARY ON DATABASE ... TO both.'),
+		 'the owner of the table or you lack the privilege TEMPORARY, which the trial of a rollup needs',
+		 'GRANT TEMPORARY ON DATABASE ... to both.'),
 		(to_regclass(format('pg_temp.%I', c.relname)) <> source, 'this session has a temporary table of the same name',
 		 'Drop it, or use another session.'),
 		(c.relispartition, 'it is a partition', 'Name the whole table.'),

@@ -331,7 +331,7 @@ roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel)
 	List	   *conditions;
 	ListCell   *cell;
 
-	/* at all levels, as a subquery of UNION ALL may be next, without a call */
+	/* from all above: the next child may be a subquery, which has no call */
 	while (root->append_rel_array != NULL &&
 		   (member = root->append_rel_array[above->relid]) != NULL)
 	{

@@ -514,7 +514,7 @@ roaring64_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index relid,
 		match_clauses(root, rel, lfirst_node(IndexOptInfo, cell));
 }
 
-/* ROARING64_RELATION_HOOK: a table is known, but not yet its conditions. */
+/* ROARING64_RELATION_HOOK: a table is known, but its conditions are not yet. */
 static void
 roaring64_get_relation_info(ROARING64_RELATION_HOOK_PARAMETERS)
 {
