@@ -165,8 +165,7 @@ BEGIN
 	CALL @extschema@._roaring64_rollup_run(NULL, rollup, target, '{}', NULL, NULL);
 END
 $$;
-COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS
-'merges what is pending of a deferred rollup into its sets';
+COMMENT ON PROCEDURE roaring64_rollup_fold(regclass) IS 'merges what is pending of a deferred rollup into its sets';
 
 CREATE FUNCTION roaring64_rollup_stats(rollup regclass, OUT source regclass, OUT state text, OUT deferred boolean,
 									   OUT deletes text, OUT pending_bytes bigint)
@@ -191,12 +190,10 @@ BEGIN
 		@extschema@._roaring64_rollup_state(rollup, NULL, true)->'names');
 END
 $$;
-COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS
-'sets of a rollup that differ from the rows of its source';
+COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS 'sets of a rollup that differ from the rows of its source';
 
--- Ends a rollup: drops the triggers and what is beside the target.  That is what has the
--- comment of its parts, and the owner of the one that says where it is: others can comment
--- on theirs.
+-- Ends a rollup: drops the triggers and what is beside the target, which has a part's comment
+-- and the owner of the part that says where it is: others can comment on tables of their own.
 CREATE FUNCTION _roaring64_rollup_end(place regclass, target text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp
@@ -260,8 +257,7 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_end(rollup, target);
 END
 $$;
-COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS
-'ends a rollup and leaves its sets, which follow no longer';
+COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS 'ends a rollup and leaves its sets, which follow no longer';
 
 -- The target may be gone, or the state: what is left of the parts says where the rollup is.
 -- The target is dropped if the triggers name it, or else the table may be another one.
@@ -302,8 +298,7 @@ COMMENT ON FUNCTION _roaring64_rollup_drop(text, name[]) IS 'drops a rollup that
 CREATE FUNCTION roaring64_rollup_drop(rollup text)
 RETURNS void LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 10000
 RETURN @extschema@._roaring64_rollup_drop(rollup, current_schemas(true));
-COMMENT ON FUNCTION roaring64_rollup_drop(text) IS
-'drops a rollup, its sets and everything else that it created';
+COMMENT ON FUNCTION roaring64_rollup_drop(text) IS 'drops a rollup, its sets and everything else that it created';
 
 -- The keys of which most elements are in a filter.
 CREATE FUNCTION roaring64_facets(source regclass, set_column name, filter roaring64, n bigint DEFAULT 10,

@@ -197,8 +197,7 @@ END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_tables(jsonb) IS 'creates the tables of a rollup';
 
--- The first step: creates all that a rollup has, as the source's owner, whoever calls it, and
--- tries it.
+-- The first step: creates, as the source's owner, all that a rollup has, and tries it.
 CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp

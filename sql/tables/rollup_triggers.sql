@@ -293,7 +293,6 @@ COMMENT ON FUNCTION _roaring64_rollup_attach(text, jsonb) IS 'creates the trigge
 -- Runs the triggers once, with a row of the source if there is one, and takes it back: what
 -- cannot run is refused while nothing is there.  A row that nothing can be done to shows as
 -- much.  A partition's row is of a type of its own, so there it is the statement that is run.
--- That this session has no temporary table of the source's name was checked.
 CREATE FUNCTION _roaring64_rollup_try(names jsonb)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
 SET search_path = pg_catalog, pg_temp SET row_security = off
