@@ -292,8 +292,8 @@ store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
 			continue;
 		bounds[bins] = elements[first]->element;
 		bounds[bins + 1] = elements[Min(i + 1, n - 1)]->element;
-		numbers[bins + 1] = Min(estimate_distinct(elements + first,
-												  i + 1 - first, read_share),
+		numbers[bins + 1] = estimate_distinct(elements + first, i + 1 - first, read_share);
+		numbers[bins + 1] = Min(numbers[bins + 1],
 								roaring64_width(bounds[bins], bounds[bins + 1]));
 		bins++;
 		first = i + 1;

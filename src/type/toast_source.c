@@ -96,8 +96,11 @@ roaring64_close_source(ToastSource *source)
 bool
 roaring64_toast_source(Datum datum, ToastSource *source)
 {
-	return roaring64_open_source((struct varlena *) DatumGetPointer(datum),
-								 source) &&
-		r64_source_buckets(&source->source) <=
-		source->source.size / SLICE_MIN_BUCKET_SIZE;
+	if (!roaring64_open_source((struct varlena *) DatumGetPointer(datum), source))
+		return false;
+	if (r64_source_buckets(&source->source) <=
+		source->source.size / SLICE_MIN_BUCKET_SIZE)
+		return true;
+	roaring64_close_source(source);
+	return false;
 }
