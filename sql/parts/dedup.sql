@@ -318,7 +318,8 @@ COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, text, integer
 'creates the tables of a dedup set';
 
 -- Waits for writers of generations.  The generations of the window by
--- count, which end here, are numbered on from the highest if it comes back.
+-- count, which end here, are numbered on from the highest if it comes back.  A key that
+-- the snapshot does not see loses its own when it is written to.
 CREATE FUNCTION roaring64_dedup_alter(dedup regclass,
 									  remember interval DEFAULT NULL,
 									  keep bigint DEFAULT NULL)
@@ -333,10 +334,10 @@ BEGIN
 	remember := @extschema@._roaring64_dedup_window($2, $3);
 	EXECUTE format('LOCK TABLE ONLY %s, %s IN EXCLUSIVE MODE', $1, o.names[3]);
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('UPDATE %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
+	EXECUTE format('UPDATE ONLY %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
 				   ' THEN $3 ELSE clock_read END', $1)
 	USING remember, keep, clock_timestamp();
-	IF o.keep IS NOT NULL AND keep IS NULL THEN
+	IF (o.keep IS NULL) <> (keep IS NULL) THEN
 		EXECUTE format('UPDATE %3$s SET generation = NULL, oldest = NULL', VARIADIC o.names);
 	END IF;
 END $$;
@@ -597,9 +598,9 @@ BEGIN
 		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
 	END IF;
 	EXECUTE format('UPDATE %3$s SET imports = imports + 1, partly = partly OR EXISTS'
-				   ' (SELECT FROM %1$s AS c WHERE c.key = $1) WHERE key = $1 RETURNING coalesce(generation, $2)',
-				   VARIADIC names)
-	INTO generation USING $2, generation;
+				   ' (SELECT FROM %1$s AS c WHERE c.key = $1), generation = CASE WHEN $3 THEN generation END,'
+				   ' oldest = CASE WHEN $3 THEN oldest END WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
+	INTO generation USING $2, generation, keep IS NOT NULL;
 	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, ids)'
 				   ' SELECT s.key, p.chunk, $4, p.ids FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
 				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
@@ -728,8 +729,10 @@ BEGIN
 		USING low, high;
 		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock);
 	END IF;
-	EXECUTE format('UPDATE %3$s SET partly = $3 WHERE key BETWEEN $1 AND $2 AND partly <> $3', VARIADIC names)
-	USING low, high, rest IS NOT NULL OR pass_over;
+	EXECUTE format('UPDATE %3$s SET partly = $3, generation = CASE WHEN $4 THEN generation END,'
+				   ' oldest = CASE WHEN $4 THEN oldest END WHERE key BETWEEN $1 AND $2'
+				   ' AND (partly <> $3 OR NOT $4 AND generation IS NOT NULL)', VARIADIC names)
+	USING low, high, rest IS NOT NULL OR pass_over, keep IS NOT NULL;
 	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,
@@ -755,9 +758,9 @@ BEGIN
 		RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
 		RETURN false;
 	END IF;
-	IF read_clock AND o.remember IS NOT NULL THEN
+	IF read_clock THEN
 		EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
-					   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1', $1)
+					   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1 WHERE remember IS NOT NULL', $1)
 		USING clock_timestamp();
 	END IF;
 	EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
@@ -778,11 +781,11 @@ DECLARE
 	index regclass;
 BEGIN
 	FOR index IN SELECT indexrelid FROM pg_index WHERE indrelid = $1 LOOP
-		CONTINUE WHEN pg_relation_size(index) < 1000000 OR pg_relation_size(index) < 4 * pg_relation_size($1);
+		CONTINUE WHEN (pg_relation_size(index) >= greatest(1000000, 4 * pg_relation_size($1))) IS NOT TRUE;
 		BEGIN
 			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', $1);
 			EXECUTE format('REINDEX INDEX %s', index);
-		EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN
+		EXCEPTION WHEN lock_not_available OR insufficient_privilege OR undefined_table THEN
 			NULL;
 		END;
 	END LOOP;
@@ -858,7 +861,7 @@ BEGIN
 	END LOOP;
 	COMMIT;
 	IF begun THEN
-		PERFORM @extschema@._roaring64_dedup_reindex(o.names[1]);
+		PERFORM @extschema@._roaring64_dedup_reindex(pg_catalog.to_regclass(o.names[1]));
 		COMMIT;
 	END IF;
 END $$;

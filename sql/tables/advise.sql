@@ -116,7 +116,7 @@ BEGIN
 					SELECT t.%3$I AS id FROM %4$s AS t
 					WHERE t.%5$I OPERATOR(%6$I.%7$s) p.first AND t.%3$I IS NOT NULL%8$s LIMIT 10000) AS t) AS i',
 		CASE WHEN key_column IS NULL THEN 'value' ELSE 'key' END, sample, column_name, source, begins_with,
-		s.nspname, o.oprname, CASE WHEN c.attnum IN (i.indkey[0], i.indkey[1]) THEN ' ORDER BY id' END)
+		s.nspname, o.oprname, CASE WHEN by_id THEN ' ORDER BY id' END)
 	INTO result
 	FROM pg_index AS i
 		JOIN pg_attribute AS c ON c.attrelid = i.indrelid AND c.attname = column_name
@@ -126,9 +126,10 @@ BEGIN
 		JOIN pg_amop AS a ON a.amopfamily = p.opcfamily AND a.amoplefttype = p.opcintype AND a.amoprighttype = p.opcintype
 			AND a.amopstrategy = CASE WHEN key_column IS NULL THEN 4 ELSE 3 END		-- >= or =
 		JOIN pg_operator AS o ON o.oid = a.amopopr
-		JOIN pg_namespace AS s ON s.oid = o.oprnamespace
+		JOIN pg_namespace AS s ON s.oid = o.oprnamespace,
+		LATERAL (SELECT c.attnum = i.indkey[0] OR i.indnkeyatts > 1 AND c.attnum = i.indkey[1]) AS f (by_id)
 	WHERE i.indrelid = source AND i.indisvalid AND i.indpred IS NULL
-	ORDER BY c.attnum = i.indkey[1] DESC LIMIT 1;
+	ORDER BY by_id DESC LIMIT 1;
 	IF result IS NULL THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('"%s" is too large to be read without an index', source),
