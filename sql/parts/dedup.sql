@@ -758,7 +758,7 @@ BEGIN
 		RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
 		RETURN false;
 	END IF;
-	IF read_clock THEN
+	IF read_clock AND o.remember IS NOT NULL THEN
 		EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
 					   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1 WHERE remember IS NOT NULL', $1)
 		USING clock_timestamp();
