@@ -168,8 +168,8 @@ COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
 
 -- The names from the fourth on.  A key's UUIDs go into chunks of the first level whose
 -- chunks do not have some 4,000 ids on average, or of a finer one if they come in such
--- numbers at once.  Of the numbers from 0 to 207, 0 is the chunk of level 0, those up to 12 are chunks whose ids
--- begin with zeros, and level * 16 + 15 is the mark of a level.
+-- numbers at once.  Of the chunks' numbers from 0 to 207, 0 is that of level 0, those up to
+-- 12 are of chunks whose ids begin with zeros, and level * 16 + 15 is the mark of a level.
 CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
 RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
@@ -181,20 +181,19 @@ BEGIN
 			format('(VALUES (%s))', chunk_bits), format('@extschema@.roaring64_split(s.ids, %s)', chunk_bits), '', 'bigint',
 			'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
 	END IF;
-	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
-			CASE WHEN chunk_bits IS NULL THEN
-				format('(SELECT DISTINCT 64 - 4 * (chunk >> 4)::integer FROM %s WHERE key BETWEEN $1 AND $2'
-					   ' AND chunk BETWEEN 0 AND 207)', chunks)
-			ELSE format('(VALUES (%s))', chunk_bits) END]
+	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u']
 		|| CASE WHEN chunk_bits IS NULL THEN
-			ARRAY['@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
+			ARRAY[format('(SELECT DISTINCT 64 - 4 * (chunk >> 4)::integer FROM %s WHERE key BETWEEN $1 AND $2'
+						 ' AND chunk BETWEEN 0 AND 207)', chunks),
+				'@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
 				format(' LEFT JOIN (SELECT key, 64 - 4 * least(count(*), 12)::integer AS bits FROM'
 					   ' (SELECT key, chunk & 15 AS level, row_number() OVER (PARTITION BY key ORDER BY chunk & 15) AS n'
 					   ' FROM %s WHERE key BETWEEN $1 AND $2 AND chunk & 15 < 15 GROUP BY key, chunk & 15'
 					   ' HAVING avg(pg_column_size(ids)) > 64000) AS l WHERE level = n - 1 GROUP BY key) AS f'
 					   ' ON f.key = s.key', chunks)]
 		ELSE
-			ARRAY[format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
+			ARRAY[format('(VALUES (%s))', chunk_bits),
+				format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
 		END || ARRAY['uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_words(text, text, integer) IS

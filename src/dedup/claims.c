@@ -282,8 +282,7 @@ look_into_uuids(Batch *batch, int lo, int hi, Datum members)
 	const DedupId *ids = dedup_uuids(array, &n);
 
 	for (int i = lo; i < hi; i++)
-		batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
-										 dedup_compare) != NULL;
+		batch->states[i].held |= dedup_contains(ids, n, &batch->ids[i]);
 	if (PointerGetDatum(array) != members)
 		pfree(array);
 }

@@ -130,6 +130,7 @@ extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);
 extern void dedup_range(const DedupId *ids, int n, uint64 first, uint64 last,
 						int *lo, int *hi);
+extern bool dedup_contains(const DedupId *ids, int n, const DedupId *id);
 extern bool dedup_uuids_contain(Datum members, const DedupId *id, uint64 first,
 								uint64 last);
 

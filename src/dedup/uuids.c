@@ -132,8 +132,9 @@ dedup_range(const DedupId *ids, int n, uint64 first, uint64 last, int *lo,
 	*hi = last == PG_UINT64_MAX ? n : first_from(ids, n, last + 1);
 }
 
-static bool
-contains(const DedupId *ids, int n, const DedupId *id)
+/* Whether one of n ascending ids is an id. */
+bool
+dedup_contains(const DedupId *ids, int n, const DedupId *id)
 {
 	return bsearch(id, ids, n, sizeof(DedupId), dedup_compare) != NULL;
 }
@@ -165,7 +166,7 @@ dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
 	{
 		ArrayType  *array = DatumGetArrayTypeP(members);
 		const DedupId *ids = dedup_uuids(array, &hi);
-		bool		result = contains(ids, hi, id);
+		bool		result = dedup_contains(ids, hi, id);
 
 		if (PointerGetDatum(array) != members)
 			pfree(array);
@@ -182,7 +183,7 @@ dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
 		const DedupId *ids = (const DedupId *) VARDATA_ANY(part);
 		bool		below = dedup_compare(id, &ids[0]) < 0;
 		bool		above = dedup_compare(id, &ids[n - 1]) > 0;
-		bool		found = !below && !above && contains(ids, n, id);
+		bool		found = !below && !above && dedup_contains(ids, n, id);
 
 		CHECK_FOR_INTERRUPTS();
 		pfree(part);
