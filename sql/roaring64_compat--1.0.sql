@@ -7,7 +7,7 @@
  * Its types are domains over roaring64, so a column of them has roaring64's
  * storage, operators, indexes and statistics, and an application that has been
  * renamed makes it a roaring64 without rewriting the table.  What
- * docs/from-pg_roaringbitmap.md lists as different stays different.
+ * docs/migration.md lists as different stays different.
  *
  * pg_roaringbitmap takes integers for unsigned ones, so that -1 comes last: a
  * set is what it has from 0 on, the low half, and then what it has below 0, the

@@ -1,7 +1,7 @@
 # 027_from_roaringbitmap.pl
 #	  Columns of pg_roaringbitmap's 64-bit type become roaring64.
 #
-# docs/from-pg_roaringbitmap.md says how: by their bytes.  Here it is done with
+# docs/migration.md says how: by their bytes.  Here it is done with
 # bytes that pg_roaringbitmap 1.2 made, which are in this file, and where the
 # server has that extension, with random sets that it makes now.  There each row
 # of the page's table of names is asked on both sides too.
@@ -52,7 +52,7 @@ for my $hex (sort keys %bytes)
 # while two sessions add to its sets.
 #
 my (undef, $begin, $fill, $compare, $switch) =
-  slurp_file('docs/from-pg_roaringbitmap.md') =~ /^```text\n(.*?)^```/msg;
+  slurp_file('docs/migration.md') =~ /^```text\n(.*?)^```/msg;
 
 $node->safe_psql(
 	'postgres', q{
