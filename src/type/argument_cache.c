@@ -390,10 +390,10 @@ open_parts(FunctionCallInfo fcinfo, int argno, Size least, Argument *a)
 	KeptArgument *arg;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value) ||
+		toast_raw_datum_size(datum) < least + VARHDRSZ ||
 		(arg = get_kept(fcinfo, argno)) == NULL ||
 		is_kept(arg, value) || resembles_last(arg, value) ||
-		!roaring64_toast_source(datum, &a->source) ||
-		a->source.source.size < least)
+		!roaring64_toast_source(datum, &a->source))
 		return false;
 	forget(arg, value);
 	a->form = FORM_PARTS;

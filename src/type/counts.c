@@ -14,6 +14,8 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "roaring64.h"
 
@@ -154,6 +156,7 @@ combine_pair(r64_op op, r64_set a, r64_set b)
 	const r64_env *env = &roaring64_count_env;
 	r64_set		result = a;
 
+	CHECK_FOR_INTERRUPTS();
 	result.env = env;
 	result = r64_open_buf(env, r64_combine(op, &result, &b));
 	if (a.env == env)
@@ -182,7 +185,8 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
-	sets = palloc(Max(n, 1) * sizeof(r64_set));
+	sets = MemoryContextAllocHuge(CurrentMemoryContext,
+								  sizeof(r64_set) * Max((Size) n, 1));
 	for (int i = 0; i < n; i++)
 	{
 		if (nulls[i])

@@ -49,8 +49,8 @@ roaring64_stats(PG_FUNCTION_ARGS)
 /*
  * roaring64_compressed_size(roaring64, method text) returns bigint: the bytes
  * that pg_column_size would give for the set in a column that is compressed
- * with the method, "pglz" or "lz4", were the row long enough for that.  The
- * server stores a set as it is if it does not become smaller.  The server's
+ * with the method, "pglz" or "lz4", were the row long enough for that, or 3 or 4
+ * more: the server gives a set that does not become smaller a shorter header.  The server's
  * own error for a method that it was built without.
  */
 PG_FUNCTION_INFO_V1(roaring64_compressed_size);
