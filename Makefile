@@ -52,13 +52,16 @@ OBJS = $(patsubst $(top)/%.c,%.o,$(SOURCES))
 
 # Expected output lies in expected/: pg_regress looks for it below the output
 # directory (to 15) or --expecteddir (from 16), and both are "." by default.
-# The isolation tester writes to output_iso unless told otherwise.  PGXS runs
+# The isolation tester writes to output_iso unless told otherwise.  The databases
+# of both have UTF8 and the locale C, also where the cluster was made without a
+# locale and has SQL_ASCII, for which there are no collations of ICU.  PGXS runs
 # what is defined and not empty before expansion, hence ":=".  The environment
 # may say TAP_TESTS=, to leave these out.
+DATABASE_OPTS = --encoding=UTF8 --no-locale
 REGRESS := $(sort $(notdir $(basename $(wildcard $(top)/test/sql/*.sql))))
-REGRESS_OPTS = --inputdir=$(top)/test
+REGRESS_OPTS = --inputdir=$(top)/test $(DATABASE_OPTS)
 ISOLATION := $(sort $(notdir $(basename $(wildcard $(top)/test/specs/*.spec))))
-ISOLATION_OPTS = --inputdir=$(top)/test --outputdir=.
+ISOLATION_OPTS = --inputdir=$(top)/test --outputdir=. $(DATABASE_OPTS)
 PROVE_TESTS := $(patsubst $(top)/%,%,$(sort $(wildcard $(top)/test/t/*.pl)))
 ifeq ($(origin TAP_TESTS),undefined)
 TAP_TESTS := $(if $(PROVE_TESTS),1)
@@ -92,10 +95,11 @@ ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
 ifndef ROARING_SOURCE
 ifeq ($(origin ROARING_LIBS),undefined)
 ifneq ($(shell $(PKG_CONFIG) --atleast-version=4 roaring 2>&1 && echo yes),yes)
-$(error CRoaring 4 or newer was not found by "$(PKG_CONFIG) roaring" \
-(it has: $(or $(shell $(PKG_CONFIG) --modversion roaring 2>/dev/null),none)). \
-Set ROARING_SOURCE to a checkout of it, or PKG_CONFIG_PATH, or ROARING_CFLAGS \
-and ROARING_LIBS; on Debian, tools/install-deps installs it)
+$(error CRoaring 4 or newer was not found: neither its sources in the folder \
+croaring, nor by "$(PKG_CONFIG) roaring" (it has: $(or $(shell $(PKG_CONFIG) \
+--modversion roaring 2>/dev/null),none)). Fetch the sources as "Install" in \
+README.md says, or set ROARING_SOURCE to a checkout of it, or PKG_CONFIG_PATH, \
+or ROARING_CFLAGS and ROARING_LIBS)
 endif
 ROARING_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags roaring)
 ROARING_LIBS := $(shell $(PKG_CONFIG) --libs roaring)
