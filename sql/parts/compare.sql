@@ -1,68 +1,68 @@
 --
--- src/type/compare.c: equality, order and hashing.  The order is that of the
--- bytes and serves sorting only.
+-- Equality, order and hashing: those of the bytes, by the server's functions for
+-- bytea, since equal sets have the same bytes.  The order serves sorting only.
 --
 
 CREATE FUNCTION roaring64_eq(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_eq'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteaeq'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_eq(roaring64, roaring64) IS
 'implementation of = operator';
 
 CREATE FUNCTION roaring64_ne(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_ne'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteane'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_ne(roaring64, roaring64) IS
 'implementation of <> operator';
 
 CREATE FUNCTION roaring64_lt(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_lt'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'bytealt'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_lt(roaring64, roaring64) IS
 'implementation of < operator';
 
 CREATE FUNCTION roaring64_le(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_le'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteale'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_le(roaring64, roaring64) IS
 'implementation of <= operator';
 
 CREATE FUNCTION roaring64_gt(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_gt'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteagt'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_gt(roaring64, roaring64) IS
 'implementation of > operator';
 
 CREATE FUNCTION roaring64_ge(roaring64, roaring64)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_ge'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteage'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_ge(roaring64, roaring64) IS
 'implementation of >= operator';
 
 CREATE FUNCTION roaring64_cmp(roaring64, roaring64)
 RETURNS integer
-AS 'MODULE_PATHNAME', 'roaring64_cmp'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'byteacmp'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_cmp(roaring64, roaring64) IS
 'less-equal-greater in byte order';
 
 CREATE FUNCTION roaring64_hash(roaring64)
 RETURNS integer
-AS 'MODULE_PATHNAME', 'roaring64_hash'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'hashvarlena'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_hash(roaring64) IS
 'hash';
 
 CREATE FUNCTION roaring64_hash_extended(roaring64, bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_hash_extended'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+AS 'hashvarlenaextended'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_hash_extended(roaring64, bigint) IS
 'hash with a seed';
 
@@ -140,7 +140,6 @@ CREATE OPERATOR >= (
 COMMENT ON OPERATOR >= (roaring64, roaring64) IS
 'after in byte order, or equal';
 
--- bytea's sort support compares bytes, then lengths, which is our order
 CREATE OPERATOR CLASS roaring64_ops
 DEFAULT FOR TYPE roaring64 USING btree AS
 	OPERATOR 1 <,

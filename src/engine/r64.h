@@ -190,7 +190,6 @@ extern bool r64_next_container_run(r64_set *s, int64_t v,
 extern bool r64_contains_range(r64_set *s, int64_t lo, int64_t hi);
 
 /* relations.c: two sets compared, without making a third. */
-extern int	r64_compare(const r64_set *a, const r64_set *b);
 extern bool r64_is_subset(const r64_set *a, const r64_set *b);
 extern bool r64_overlaps(const r64_set *a, const r64_set *b);
 extern uint64_t r64_and_cardinality(const r64_set *a, const r64_set *b);

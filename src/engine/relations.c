@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * relations.c
- *	  Two sets compared: order, overlap, containment, and how many
- *	  elements they share.
+ *	  Two sets compared: overlap, containment, and how many elements they
+ *	  share.
  *
  * src/engine/relations.c
  *
@@ -12,21 +12,6 @@
 #include "writer.h"
 
 #define FIRST_VALUES	64
-
-/*
- * Defines a total order on canonical bytes: memcmp, then length.  Returns -1,
- * 0 or 1.
- */
-int
-r64_compare(const r64_set *a, const r64_set *b)
-{
-	size_t		common = a->size < b->size ? a->size : b->size;
-	int			order = memcmp(a->bytes, b->bytes, common);
-
-	if (order == 0)
-		order = (a->size > b->size) - (a->size < b->size);
-	return (order > 0) - (order < 0);
-}
 
 /*
  * A pair of containers of the same key, as views of their two types, in the

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bytes.c
- *	  Bytes from elsewhere: recv, send, the casts with bytea, the check.
+ *	  Bytes from elsewhere: recv, the cast of bytea, the check.
  *
  * Bytes that do not come from our own storage are validated completely before
  * they are used, and rewritten if they are legal but not canonical.  All ways
@@ -67,17 +67,6 @@ roaring64_recv(PG_FUNCTION_ARGS)
 	int			size = message->len - message->cursor;
 
 	return roaring64_from_bytes(pq_getmsgbytes(message, size), size, NULL);
-}
-
-/*
- * roaring64_send(roaring64) returns bytea: binary output, the bytes.  Copies,
- * as byteasend does, since the caller may free what it gets.
- */
-PG_FUNCTION_INFO_V1(roaring64_send);
-Datum
-roaring64_send(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BYTEA_P(PG_GETARG_BYTEA_P_COPY(0));
 }
 
 /*

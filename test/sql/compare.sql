@@ -32,7 +32,7 @@ WHERE (a.s = b.s) <> (a.s::bytea = b.s::bytea)
 	OR (a.s <= b.s) <> (a.s::bytea <= b.s::bytea)
 	OR (a.s > b.s) <> (a.s::bytea > b.s::bytea)
 	OR (a.s >= b.s) <> (a.s::bytea >= b.s::bytea)
-	OR roaring64_cmp(a.s, b.s) <> CASE WHEN a.s::bytea < b.s::bytea THEN -1
+	OR sign(roaring64_cmp(a.s, b.s)) <> CASE WHEN a.s::bytea < b.s::bytea THEN -1
 									WHEN a.s::bytea = b.s::bytea THEN 0
 									ELSE 1 END;
 
