@@ -14,8 +14,6 @@
 #include "container.h"
 #include "setops.h"
 
-#define WORTH_A_LOOK 16			/* values looked for before they are set */
-
 /* A set that is walked, and a container of it. */
 typedef struct inplace_side
 {
@@ -101,25 +99,6 @@ can_apply(const r64_env *env, r64_op op, const r64_container *own,
 		sum - 2 * r64_in_common(env, own, c) > R64_ARRAY_MAX;
 }
 
-/* Whether words have all values of [first, last]. */
-static bool
-has_range(const uint64_t *words, uint32_t first, uint32_t last)
-{
-	uint64_t	head = ~UINT64_C(0) << (first % 64);
-	uint64_t	tail = ~UINT64_C(0) >> (63 - last % 64);
-	uint32_t	i = first / 64;
-	uint32_t	end = last / 64;
-
-	if (i == end)
-		return (~words[i] & head & tail) == 0;
-	if ((~words[i] & head) != 0 || (~words[end] & tail) != 0)
-		return false;
-	while (++i < end)
-		if (words[i] != ~UINT64_C(0))
-			return false;
-	return true;
-}
-
 /* Applies container c to the other set's, in place. */
 static void
 apply(const r64_operation *op, inplace_side *own, const r64_container *c)
@@ -132,11 +111,6 @@ apply(const r64_operation *op, inplace_side *own, const r64_container *c)
 	if (own->c.type != R64_BITSET)
 		return;
 	bitset = r64_view_bitset(&own->c, &scratch);
-	/* a range that is there already need not be set again */
-	if (op->code == R64_OR && c->type != R64_BITSET &&
-		own->c.card >= c->card && c->card >= WORTH_A_LOOK &&
-		has_range(bitset.words, r64_container_min(c), r64_container_max(c)))
-		return;
 	r64_apply_container(op, own->walk.set->env, &bitset, c);
 	card = r64_count_bits(&bitset);
 	/* fewer only if a container has not what its header says */
