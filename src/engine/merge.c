@@ -147,23 +147,6 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 	return kept;
 }
 
-/* Whether a union adds nothing to runs. */
-static bool
-has_items(const merge *m, const r64_container *own, const item *items, size_t n)
-{
-	r64_container c;
-
-	if (m->op->code != R64_OR || own->type != R64_RUN)
-		return false;
-	for (size_t i = 0; i < n; i++)
-	{
-		open_item(m, &items[i], &c);
-		if (!r64_container_is_subset(m->w.env, &c, own))
-			return false;
-	}
-	return true;
-}
-
 /*
  * Applies a container, for an intersection not an array, to a bitset, whose
  * cardinality may be unknown afterwards.
@@ -217,11 +200,6 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	bitset_container_t bitset = {.words = words.w};
 	r64_container c;
 
-	if (own != NULL && has_items(m, own, items, n))
-	{
-		r64_writer_container(&m->w, own);
-		return;
-	}
 	open_item(m, &items[0], &c);
 	if (n > 1)
 	{
