@@ -36,7 +36,6 @@
 	K(array_run_container_andnot) \
 	K(array_run_container_intersection) \
 	K(array_run_container_intersection_cardinality) \
-	K(bitset_clear_list) \
 	K(bitset_container_and) \
 	K(bitset_container_and_justcard) \
 	K(bitset_container_andnot) \
@@ -44,8 +43,6 @@
 	K(bitset_container_or) \
 	K(bitset_container_xor) \
 	K(bitset_extract_setbits_uint16) \
-	K(bitset_flip_list_withcard) \
-	K(bitset_set_list_withcard) \
 	K(run_bitset_container_intersection_cardinality) \
 	K(run_container_andnot) \
 	K(run_container_intersection) \

@@ -34,7 +34,6 @@ r64_get_operation(r64_op op)
 			o.arrays = r64_kernel.array_container_union;
 			o.bitsets = r64_kernel.bitset_container_or;
 			o.runs = r64_kernel.run_container_union;
-			o.list = r64_kernel.bitset_set_list_withcard;
 			break;
 		case R64_AND:
 			o.keep_both = true;
@@ -50,7 +49,6 @@ r64_get_operation(r64_op op)
 			o.arrays = r64_kernel.array_container_andnot;
 			o.bitsets = r64_kernel.bitset_container_andnot;
 			o.runs = r64_kernel.run_container_andnot;
-			o.list = r64_kernel.bitset_clear_list;
 			o.filter_by_bitset = r64_kernel.array_bitset_container_andnot;
 			o.filter_by_runs = r64_kernel.array_run_container_andnot;
 			break;
@@ -60,7 +58,6 @@ r64_get_operation(r64_op op)
 			o.arrays = r64_kernel.array_container_xor;
 			o.bitsets = r64_kernel.bitset_container_xor;
 			o.runs = r64_kernel.run_container_xor;
-			o.list = r64_kernel.bitset_flip_list_withcard;
 			break;
 	}
 	return o;
@@ -215,39 +212,23 @@ static void
 combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
 {
-	uint64_t	card;
-
-	if (b->type != R64_ARRAY)
+	/*
+	 * Each of the three is a little longer than two pages.  With the result
+	 * first, a store never has the same page offset as the next load, which
+	 * would make the processor delay that load.
+	 */
+	struct
 	{
-		/*
-		 * Each of the three is a little longer than two pages.  With the
-		 * result first, a store never has the same page offset as the next
-		 * load, which would make the processor delay that load.
-		 */
-		struct
-		{
-			r64_words	result;
-			r64_words	a;
-			r64_words	b;
-		}			words;
-		bitset_container_t x = r64_view_as_bitset(w->env, a, &words.a);
-		bitset_container_t y = r64_view_as_bitset(w->env, b, &words.b);
-		bitset_container_t out = {.words = words.result.w};
+		r64_words	result;
+		r64_words	a;
+		r64_words	b;
+	}			words;
+	bitset_container_t x = r64_view_as_bitset(w->env, a, &words.a);
+	bitset_container_t y = r64_view_as_bitset(w->env, b, &words.b);
+	bitset_container_t out = {.words = words.result.w};
+	int			card = op->bitsets(&x, &y, &out);
 
-		card = (uint64_t) op->bitsets(&x, &y, &out);
-		r64_writer_bitset(w, a->key, out.words, (uint32_t) card);
-	}
-	else
-	{
-		r64_words	words_a;
-		r64_values	scratch_b;
-		bitset_container_t x = r64_copy_as_bitset(w->env, a, &words_a);
-		array_container_t y = r64_view_array(w->env, b, &scratch_b);
-
-		card = op->list(x.words, (uint64_t) x.cardinality,
-						y.array, (uint64_t) y.cardinality);
-		r64_writer_bitset(w, a->key, words_a.w, (uint32_t) card);
-	}
+	r64_writer_bitset(w, a->key, out.words, (uint32_t) card);
 }
 
 /* Appends all values that an array lacks. */
@@ -320,14 +301,13 @@ spread_container(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * Combines two containers of any size.  How depends on their types; if an
- * operation is symmetric, the sides are swapped to have fewer cases.
+ * Combines two containers of any size.  How depends on their types; the sides
+ * of an intersection are swapped to have fewer cases.
  */
 static void
 combine_large(const r64_operation *op, r64_writer *w,
 			  const r64_container *a, const r64_container *b)
 {
-	bool		symmetric = op->keep_a == op->keep_b;
 	bool		filters = !op->keep_b;
 
 	if (op->left != NULL && spread_container(op, w, a, b))
@@ -348,7 +328,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 		filter_array(op, w, a, b);
 		return;
 	}
-	if (filters && symmetric && b->type == R64_ARRAY)
+	if (filters && !op->keep_a && b->type == R64_ARRAY)
 	{
 		filter_array(op, w, b, a);
 		return;
@@ -361,10 +341,7 @@ combine_large(const r64_operation *op, r64_writer *w,
 		combine_runs(op, w, a, b);
 		return;
 	}
-	if (symmetric && a->type != R64_BITSET)
-		combine_bitsets(op, w, b, a);
-	else
-		combine_bitsets(op, w, a, b);
+	combine_bitsets(op, w, a, b);
 }
 
 /*

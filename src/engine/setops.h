@@ -36,12 +36,6 @@ typedef struct r64_operation
 	void		(*runs) (const run_container_t *,
 						 const run_container_t *, run_container_t *);
 
-	/*
-	 * apply b's values to a's bitset of cardinality card; return the new one
-	 */
-	uint64_t	(*list) (uint64_t *words, uint64_t card,
-						 const uint16_t *list, uint64_t length);
-
 	/* if the result is a subset of a: a's array filtered by b */
 	void		(*filter_by_bitset) (const array_container_t *,
 									 const bitset_container_t *,
