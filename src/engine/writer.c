@@ -52,8 +52,7 @@ void
 r64_writer_stage(r64_writer *w, uint32_t room)
 {
 	const r64_env *env = w->env;
-	r64_staged *staged;
-	uint8_t    *is_run;
+	size_t		size;
 
 	if (room <= w->room)
 		return;
@@ -61,16 +60,9 @@ r64_writer_stage(r64_writer *w, uint32_t room)
 		room = 2 * w->room;
 	if (room < FIRST_ROOM)
 		room = FIRST_ROOM;
-	staged = env->alloc(room * (sizeof(r64_staged) + 1));
-	is_run = (uint8_t *) (staged + room);
-	if (w->staged != NULL)
-	{
-		memcpy(staged, w->staged, w->n * sizeof(r64_staged));
-		memcpy(is_run, w->is_run, w->n);
-		env->release(w->staged);
-	}
-	w->staged = staged;
-	w->is_run = is_run;
+	size = room * sizeof(r64_staged);
+	w->staged = w->staged == NULL ? env->alloc(size) :
+		env->resize(w->staged, size);
 	w->room = room;
 }
 
@@ -177,7 +169,7 @@ r64_writer_end(r64_writer *w)
 		p += 4;
 		memset(p, 0, (n + 7) / 8);
 		for (uint32_t i = 0; i < n; i++)
-			p[i / 8] |= (uint8_t) (w->is_run[i] << (i % 8));
+			p[i / 8] |= (uint8_t) (w->staged[i].is_run << (i % 8));
 		p += (n + 7) / 8;
 	}
 	else
@@ -252,7 +244,7 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 
 		w->staged[w->n].keycard = r64_load32(b->keycards + 4 * (size_t) i);
 		w->staged[w->n].offset = (uint32_t) (at + offset - first);
-		w->is_run[w->n] = is_run;
+		w->staged[w->n].is_run = is_run;
 		w->n++;
 		w->nruns += is_run;
 		if (i + 1 < to)

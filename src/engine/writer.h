@@ -27,6 +27,7 @@ typedef struct r64_staged
 {
 	uint32_t	keycard;		/* key | (cardinality - 1) << 16 */
 	uint32_t	offset;			/* from the first container */
+	bool		is_run;
 } r64_staged;
 
 typedef struct r64_writer
@@ -43,9 +44,8 @@ typedef struct r64_writer
 	size_t		data;			/* of its first container */
 	uint32_t	n;				/* containers so far */
 	uint32_t	nruns;			/* run containers among them */
-	uint32_t	room;			/* entries in the staging arrays */
-	r64_staged *staged;			/* from env->alloc, with is_run behind it */
-	uint8_t    *is_run;
+	uint32_t	room;			/* entries of staged */
+	r64_staged *staged;			/* from env->alloc, or NULL */
 } r64_writer;
 
 extern void r64_writer_init(r64_writer *w, const r64_env *env, size_t expected);
@@ -101,7 +101,7 @@ r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
 		r64_writer_stage(w, w->n + 1);
 	w->staged[w->n].keycard = key | (card - 1) << 16;
 	w->staged[w->n].offset = (uint32_t) (w->len - w->data);
-	w->is_run[w->n] = is_run;
+	w->staged[w->n].is_run = is_run;
 	w->n++;
 	w->nruns += is_run;
 	w->len += size;
