@@ -57,8 +57,7 @@
 typedef enum r64_error
 {
 	R64_CORRUPT,				/* stored bytes are not what they must be */
-	R64_TOO_LARGE,				/* the result would exceed env->max_size */
-	R64_OUT_OF_RANGE			/* an element would leave the int64 range */
+	R64_TOO_LARGE				/* the result would exceed env->max_size */
 } r64_error;
 
 /*

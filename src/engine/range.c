@@ -250,8 +250,8 @@ shift_interval(r64_builder *out, r64_set *s, uint64_t lo, uint64_t hi,
 }
 
 /*
- * Returns every element plus delta; fails with R64_OUT_OF_RANGE if one leaves
- * int64.
+ * Returns every element plus delta.  None may leave int64: the caller asks for
+ * the outermost one, and has more to say of it.
  *
  * The result is built in stored order: the results that are not negative come
  * first.  Seen from the elements, that is three unsigned intervals, taken in
@@ -261,13 +261,7 @@ r64_buf
 r64_shift(r64_set *s, int64_t delta)
 {
 	r64_builder out;
-	int64_t		lo;
-	int64_t		hi;
 	uint64_t	d = (uint64_t) delta;
-
-	if (r64_min(s, &lo) && r64_max(s, &hi) &&
-		(delta >= 0 ? hi > INT64_MAX - delta : lo < INT64_MIN - delta))
-		s->env->fail(R64_OUT_OF_RANGE, "shifted element out of range");
 
 	r64_index_set(s);
 	r64_builder_init(&out, s->env, s->size);

@@ -77,11 +77,6 @@ env_fail(r64_error error, const char *reason)
 			roaring64_too_large("roaring64 value",
 								"Split the set into several values with roaring64_split.");
 			break;
-		case R64_OUT_OF_RANGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("bigint out of range")));
-			break;
 	}
 	elog(ERROR, "unrecognized roaring64 engine error: %d", (int) error);
 }

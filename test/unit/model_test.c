@@ -584,11 +584,6 @@ test_shift(void)
 	unit_note(" shifted by %" PRId64, c.lo);
 	if (model_shift(&ma, c.lo, &want))
 		check_call(call_shift, &c, &want);
-	else
-	{
-		CHECK(unit_try(call_shift, &c) == UNIT_FAILED);
-		CHECK(unit_error == R64_OUT_OF_RANGE);
-	}
 }
 
 static void

@@ -161,8 +161,7 @@ env_fail(r64_error error, const char *reason)
 {
 	unit_error = error;
 	unit_reason = reason;
-	CHECK(error == R64_CORRUPT || error == R64_TOO_LARGE ||
-		  error == R64_OUT_OF_RANGE);
+	CHECK(error == R64_CORRUPT || error == R64_TOO_LARGE);
 	CHECK(reason != NULL && reason[0] >= 'a' && reason[0] <= 'z');
 	if (escape == NULL)
 	{
