@@ -19,9 +19,8 @@ COMMENT ON FUNCTION roaring64_or_element(roaring64, bigint) IS
 
 CREATE FUNCTION roaring64_element_or(bigint, roaring64)
 RETURNS roaring64
-AS 'MODULE_PATHNAME', 'roaring64_element_or'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 50
+RETURN roaring64_or_element($2, $1);
 COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
 'add an element';
 

@@ -26,19 +26,19 @@ combine(FunctionCallInfo fcinfo, r64_op op)
 	return roaring64_datum(r64_combine(op, a, b));
 }
 
-/* roaring64 op bigint; setno is the set's place among the arguments */
+/* roaring64 op bigint */
 static Datum
-combine_element(FunctionCallInfo fcinfo, r64_op op, int setno)
+combine_element(FunctionCallInfo fcinfo, r64_op op)
 {
-	int64		element = PG_GETARG_INT64(1 - setno);
+	int64		element = PG_GETARG_INT64(1);
 	uint8_t		one[R64_SINGLETON_SIZE];
 	r64_set		b;
 
 	if ((op == R64_OR || op == R64_ANDNOT) &&
-		roaring64_edits_in_place(fcinfo, setno))
-		return roaring64_edit(PG_GETARG_DATUM(setno), op, &element, 1);
+		roaring64_edits_in_place(fcinfo, 0))
+		return roaring64_edit(PG_GETARG_DATUM(0), op, &element, 1);
 	b = r64_singleton(&roaring64_env, element, one);
-	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(setno), &b));
+	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(0), &b));
 }
 
 /* roaring64 op int8range */
@@ -72,18 +72,7 @@ PG_FUNCTION_INFO_V1(roaring64_or_element);
 Datum
 roaring64_or_element(PG_FUNCTION_ARGS)
 {
-	return combine_element(fcinfo, R64_OR, 0);
-}
-
-/*
- * roaring64_element_or(bigint, roaring64) returns roaring64: with the
- * element.
- */
-PG_FUNCTION_INFO_V1(roaring64_element_or);
-Datum
-roaring64_element_or(PG_FUNCTION_ARGS)
-{
-	return combine_element(fcinfo, R64_OR, 1);
+	return combine_element(fcinfo, R64_OR);
 }
 
 /*
@@ -113,7 +102,7 @@ PG_FUNCTION_INFO_V1(roaring64_and_element);
 Datum
 roaring64_and_element(PG_FUNCTION_ARGS)
 {
-	return combine_element(fcinfo, R64_AND, 0);
+	return combine_element(fcinfo, R64_AND);
 }
 
 /*
@@ -142,7 +131,7 @@ PG_FUNCTION_INFO_V1(roaring64_andnot_element);
 Datum
 roaring64_andnot_element(PG_FUNCTION_ARGS)
 {
-	return combine_element(fcinfo, R64_ANDNOT, 0);
+	return combine_element(fcinfo, R64_ANDNOT);
 }
 
 /*
@@ -172,7 +161,7 @@ PG_FUNCTION_INFO_V1(roaring64_xor_element);
 Datum
 roaring64_xor_element(PG_FUNCTION_ARGS)
 {
-	return combine_element(fcinfo, R64_XOR, 0);
+	return combine_element(fcinfo, R64_XOR);
 }
 
 /*
