@@ -75,16 +75,31 @@ roaring64_slice(PG_FUNCTION_ARGS)
 	PG_RETURN_ROARING64(r64_combine_range(R64_AND, s, lo, hi));
 }
 
-/* The first (last, if reverse) n elements of [lo, hi] as a bigint[]. */
+/*
+ * The first n elements above the bound that is the last argument, ascending, or
+ * if reverse the last n below it, descending, as a bigint[].
+ */
 static Datum
-make_page(r64_set *s, int64 lo, int64 hi, bool reverse, int32 n)
+make_page(FunctionCallInfo fcinfo, bool reverse)
 {
-	uint64		count = r64_count_range(s, lo, hi);
-	uint64		size = Min((uint64) n, count);
-	ArrayType  *page = roaring64_make_array(size);
+	r64_set    *s;
+	int64		n;
+	int64		lo = PG_INT64_MIN;
+	int64		hi = PG_INT64_MAX;
+	ArrayType  *page;
 
-	size = r64_read(s, lo, hi, reverse, ROARING64_ARRAY_DATA(page), size);
-	return roaring64_array_datum(page, (int) size);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	s = PG_GETARG_ROARING64(0);
+	n = check_count(PG_GETARG_INT32(1));
+	if (!PG_ARGISNULL(2) &&
+		(reverse ? pg_sub_s64_overflow(PG_GETARG_INT64(2), 1, &hi) :
+		 pg_add_s64_overflow(PG_GETARG_INT64(2), 1, &lo)))
+		n = 0;					/* nothing is beyond the outermost bigint */
+	n = Min(n, (int64) r64_count_range(s, lo, hi));
+	page = roaring64_make_array(n);
+	n = r64_read(s, lo, hi, reverse, ROARING64_ARRAY_DATA(page), n);
+	return roaring64_array_datum(page, (int) n);
 }
 
 /*
@@ -97,40 +112,19 @@ PG_FUNCTION_INFO_V1(roaring64_first);
 Datum
 roaring64_first(PG_FUNCTION_ARGS)
 {
-	r64_set    *s;
-	int32		n;
-	int64		lo = PG_INT64_MIN;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		PG_RETURN_NULL();
-	s = PG_GETARG_ROARING64(0);
-	n = (int32) check_count(PG_GETARG_INT32(1));
-	if (!PG_ARGISNULL(2) && pg_add_s64_overflow(PG_GETARG_INT64(2), 1, &lo))
-		n = 0;					/* nothing is above the last bigint */
-	return make_page(s, lo, PG_INT64_MAX, false, n);
+	return make_page(fcinfo, false);
 }
 
 /*
  * roaring64_last(roaring64, n integer, before bigint) returns bigint[]: the n
  * largest elements below before, or of all if before is NULL, descending.
- * For the next page, give the last element of this one.  NULL if another
- * argument is.  Errors if n is negative.
+ * Otherwise as roaring64_first.
  */
 PG_FUNCTION_INFO_V1(roaring64_last);
 Datum
 roaring64_last(PG_FUNCTION_ARGS)
 {
-	r64_set    *s;
-	int32		n;
-	int64		hi = PG_INT64_MAX;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		PG_RETURN_NULL();
-	s = PG_GETARG_ROARING64(0);
-	n = (int32) check_count(PG_GETARG_INT32(1));
-	if (!PG_ARGISNULL(2) && pg_sub_s64_overflow(PG_GETARG_INT64(2), 1, &hi))
-		n = 0;					/* nothing is below the first bigint */
-	return make_page(s, PG_INT64_MIN, hi, true, n);
+	return make_page(fcinfo, true);
 }
 
 /*
