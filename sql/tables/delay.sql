@@ -141,6 +141,38 @@ COMMENT ON FUNCTION roaring64_delay_add_many(regclass, bigint[], bigint[], times
 -- so concurrent takers get messages of their own without waiting.  A row has at
 -- least one message, hence the LIMIT, which keeps the planner from sorting the
 -- whole table.
+CREATE FUNCTION _roaring64_delay_lock(delay regclass, until timestamptz, n bigint,
+									  OUT buckets timestamptz[], OUT group_ids bigint[], OUT parts bigint[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	due refcursor;
+	bucket timestamptz;
+	group_id bigint;
+	size bigint;
+	wanted bigint := n;
+	i integer := 0;
+BEGIN
+	OPEN due NO SCROLL FOR EXECUTE format($sql$
+		SELECT bucket, group_id, @extschema@.roaring64_cardinality(ids) FROM %s
+		WHERE bucket <= $1 ORDER BY bucket, group_id LIMIT $2
+		FOR UPDATE SKIP LOCKED
+		$sql$, delay) USING until, n;
+	WHILE (wanted <> 0) IS NOT FALSE LOOP
+		FETCH due INTO bucket, group_id, size;
+		EXIT WHEN NOT FOUND;
+		i := i + 1;
+		buckets[i] := bucket;
+		group_ids[i] := group_id;
+		parts[i] := CASE WHEN size > wanted THEN wanted END;
+		wanted := wanted - least(size, wanted);
+	END LOOP;
+	CLOSE due;
+END $$;
+COMMENT ON FUNCTION _roaring64_delay_lock(regclass, timestamptz, bigint) IS
+'locks what is due, and says how many messages of a row are wanted if not all';
+
 CREATE FUNCTION roaring64_delay_take(delay regclass,
 									 until timestamptz DEFAULT now(),
 									 n bigint DEFAULT NULL,
@@ -151,35 +183,18 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 1000 ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	due refcursor;
-	size bigint;
-	wanted bigint := n;
-	-- the rows; of the last, how many of its messages if not all
-	buckets timestamptz[] := '{}';
-	group_ids bigint[] := '{}';
-	parts bigint[] := '{}';
-	rows_found integer := 0;
+	buckets timestamptz[];
+	group_ids bigint[];
+	parts bigint[];
+	rows_found integer;
 	removed bigint;
 	kept bigint := 0;
 BEGIN
 	PERFORM @extschema@._roaring64_delay_width(delay),
 		@extschema@._roaring64_not_null('"until"', num_nulls(until));
-	OPEN due NO SCROLL FOR EXECUTE format($sql$
-		SELECT bucket, group_id, @extschema@.roaring64_cardinality(ids) FROM %s
-		WHERE bucket <= $1 ORDER BY bucket, group_id LIMIT $2
-		FOR UPDATE SKIP LOCKED
-		$sql$, delay) USING until, n;
-	WHILE (wanted <> 0) IS NOT FALSE LOOP
-		FETCH due INTO bucket, group_id, size;
-		EXIT WHEN NOT FOUND;
-		rows_found := rows_found + 1;
-		buckets[rows_found] := bucket;
-		group_ids[rows_found] := group_id;
-		parts[rows_found] := CASE WHEN size > wanted THEN wanted END;
-		wanted := wanted - least(size, wanted);
-	END LOOP;
-	CLOSE due;
-	IF rows_found = 0 THEN
+	SELECT * INTO buckets, group_ids, parts FROM @extschema@._roaring64_delay_lock(delay, until, n);
+	rows_found := cardinality(buckets);
+	IF rows_found IS NULL THEN
 		RETURN;
 	END IF;
 
