@@ -15,7 +15,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'roaring64_compressed_size'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION _roaring64_compressed_size(roaring64, text) IS
-'bytes of a set once the server has compressed it';
+'bytes of a set once the server has compressed it, if it is long enough for that';
 
 -- What is known of the column and its key; "others" are the other columns.
 CREATE FUNCTION _roaring64_advise_column(source regclass, column_name name, key_column name,
@@ -186,14 +186,11 @@ BEGIN
 				array_containers + bitset_containers + run_containers AS containers, row_number() OVER () AS seed,
 				sum(least(cardinality, 65536)) OVER (ROWS UNBOUNDED PRECEDING) AS upto
 			FROM parts, @extschema@.roaring64_stats(part)),
-		-- the server compresses what makes a row longer than 2 kB
 		sums AS (
 			SELECT sum(weight * n) AS n, sum(weight) AS sets, sum(weight * ids) AS ids, sum(weight * stored) AS stored,
 				sum(times * containers) AS containers, sum(times * raw) AS external,
-				sum(times * CASE WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'pglz') ELSE raw END) AS pglz,
-				sum(times * CASE WHEN NOT $2 THEN NULL
-								 WHEN raw > 2000 THEN @extschema@._roaring64_compressed_size(part, 'lz4')
-								 ELSE raw END) AS lz4,
+				sum(times * @extschema@._roaring64_compressed_size(part, 'pglz')) AS pglz,
+				sum(times * CASE WHEN $2 THEN @extschema@._roaring64_compressed_size(part, 'lz4') END) AS lz4,
 				least(round(log(2, greatest(4096 * sum(
 					@extschema@.roaring64_max(part)::numeric - @extschema@.roaring64_min(part) + 1) / sum(raw), 1))), 63)::int AS bits
 			FROM sizes),
@@ -215,9 +212,8 @@ BEGIN
 		SELECT sums.*,
 			(SELECT sum(times * (@extschema@.roaring64_stats(f.packed)).bytes)
 				/ sum(times * (@extschema@.roaring64_stats(ids)).bytes) FROM packed AS f) AS packed,
-			(SELECT sum(times * (60 + CASE WHEN s.bytes > 2000 THEN @extschema@._roaring64_compressed_size(t.ids, $3)
-										   ELSE s.bytes + 4 END))
-			 FROM sizes, @extschema@.roaring64_split(part, bits) AS t, @extschema@.roaring64_stats(t.ids) AS s
+			(SELECT sum(times * (60 + @extschema@._roaring64_compressed_size(t.ids, $3)))
+			 FROM sizes, @extschema@.roaring64_split(part, bits) AS t
 			 WHERE external > 100000 * sets) AS chunks,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM elements AS e) AS elements,
 			(SELECT ARRAY[sum(e.n), count(*), count(*) FILTER (WHERE e.n = 1)] FROM containers AS e) AS found

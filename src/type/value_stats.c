@@ -46,28 +46,30 @@ roaring64_stats(PG_FUNCTION_ARGS)
 													  values, nulls)));
 }
 
+/* The server compresses what makes a row longer than about this. */
+#define LONG_VALUE	2000
+
 /*
  * roaring64_compressed_size(roaring64, method text) returns bigint: the bytes
  * that pg_column_size would give for the set in a column that is compressed
- * with the method, "pglz" or "lz4", were the row long enough for that, or 3 or 4
- * more: the server gives a set that does not become smaller a shorter header.  The server's
+ * with the method, "pglz" or "lz4", where nothing else makes the row long.  The
+ * server stores a set as it is if it does not become smaller.  The server's
  * own error for a method that it was built without.
  */
 PG_FUNCTION_INFO_V1(roaring64_compressed_size);
 Datum
 roaring64_compressed_size(PG_FUNCTION_ARGS)
 {
-	Datum		set = PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
-	char	   *method = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	char		code = CompressionNameToMethod(method);
-	Datum		compressed;
+	struct varlena *set = PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+	char		method = CompressionNameToMethod(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	Size		size = VARSIZE(set);
+	Datum		compressed = (Datum) 0;
 
-	if (!CompressionMethodIsValid(code))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid compression method \"%s\"", method)));
-	compressed = toast_compress_datum(set, code);
-	if (DatumGetPointer(compressed) == NULL)
-		compressed = set;
-	PG_RETURN_INT64((int64) VARSIZE_ANY(DatumGetPointer(compressed)));
+	if (VARATT_CAN_MAKE_SHORT(set))
+		size = VARATT_CONVERTED_SHORT_SIZE(set);
+	if (size > LONG_VALUE)
+		compressed = toast_compress_datum(PointerGetDatum(set), method);
+	if (DatumGetPointer(compressed) != NULL)
+		size = VARSIZE(DatumGetPointer(compressed));
+	PG_RETURN_INT64((int64) size);
 }
