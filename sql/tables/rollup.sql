@@ -66,13 +66,11 @@ RETURNS boolean LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
 DECLARE
-	role text := current_setting('role');
 	m jsonb;
 	is_last boolean := true;
 BEGIN
 	IF source IS NOT NULL AND NOT @extschema@._roaring64_rollup_exists(place, target) THEN
 		PERFORM @extschema@._roaring64_rollup_begin(source, target, @extschema@._roaring64_rollup_options(given), sets, path);
-		PERFORM set_config('role', role, true);
 		RETURN false;
 	END IF;
 	m := @extschema@._roaring64_rollup_state(place, target);
@@ -100,13 +98,12 @@ BEGIN
 			PERFORM @extschema@._roaring64_rollup_complete(source, place, m);
 		END IF;
 	END IF;
-	PERFORM set_config('role', role, true);
 	RETURN is_last;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_step(regclass, regclass, name, jsonb, json, text) IS 'a step of a rollup';
 
--- Steps, each in a transaction, until the sets follow.
+-- Steps, each in a transaction, with which the owner's role ends, until the sets follow.
 CREATE PROCEDURE _roaring64_rollup_run(source regclass, place regclass, target name, given jsonb, sets json, path text)
 LANGUAGE plpgsql
 AS $$
@@ -116,6 +113,7 @@ BEGIN
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		EXIT WHEN @extschema@._roaring64_rollup_step(source, place, target, given, sets, path);
 	END LOOP;
+	COMMIT;
 END
 $$;
 COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, regclass, name, jsonb, json, text) IS 'steps of a rollup';

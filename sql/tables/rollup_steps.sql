@@ -19,11 +19,11 @@
 -- A crash or an error takes back a step; the next call goes on from the state.
 --
 
--- What a row of the source means, as a view of the source and as a function of
--- a row: its key k1, k2 ..., of which a period is the last, its id, as it is and
--- as a bigint, and whether it is in the sets c1, c2 ...; nothing if it is in none.
--- The conditions are texts that mean the same with these settings.  The planner sees
--- through the cast of source_row.
+-- Creates what a rollup has, but for the triggers.  First what a row of the source means,
+-- as a view of the source and as a function of a row: its key k1, k2 ..., of which a period
+-- is the last, its id, as it is and as a bigint, and whether it is in the sets c1, c2 ...;
+-- nothing if it is in none.  The conditions are texts that mean the same with these
+-- settings.  The planner sees through the cast of source_row.
 CREATE FUNCTION _roaring64_rollup_define(source regclass, names jsonb, options jsonb, conditions text[])
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
@@ -60,10 +60,17 @@ BEGIN
 						   JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
 					   WHERE ev_class = (names->>'rows')::regclass AND refobjid = source AND attnum > 0),
 			'alias', (SELECT quote_ident(relname) FROM pg_class WHERE oid = source)));
+	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'), names);
+	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN names->'keys' @> '[{"null": "DROP"}]' THEN
+		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
+		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
+	IF (names->>'deferred')::boolean THEN
+		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'), names);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[]) IS
-'creates the view and the function of what a source''s rows mean';
+'creates what a rollup has, but for the triggers';
 
 -- The statements of a rollup, as templates.  A publication of all tables wants to know what
 -- is deleted.
@@ -112,13 +119,6 @@ WHERE NOT {ext}.roaring64_is_empty({ext}.roaring64_andnot(s.fact, s.held))
 ORDER BY [k{k}, ...]$$
 END;
 COMMENT ON FUNCTION _roaring64_rollup_statement(text) IS 'templates of the statements of a rollup';
-
--- The statement that adds what a query gives to the sets.
-CREATE FUNCTION _roaring64_rollup_merge(names jsonb, added text)
-RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 1000
-RETURN @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_template('merge'),
-										  names || jsonb_build_object('added', added));
-COMMENT ON FUNCTION _roaring64_rollup_merge(jsonb, text) IS 'statement that adds to the sets of a rollup';
 
 -- What the templates of a rollup name, before there is anything of it.
 CREATE FUNCTION _roaring64_rollup_names(source regclass, target name, options jsonb, set_names text[])
@@ -179,24 +179,6 @@ $$;
 COMMENT ON FUNCTION _roaring64_rollup_matches(jsonb) IS
 'names for the templates of a rollup, with what the index of its keys says';
 
--- Creates what a rollup has, but for the triggers.  Returns the names for templates.
-CREATE FUNCTION _roaring64_rollup_tables(names jsonb)
-RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('tables'), names);
-	EXECUTE @extschema@._roaring64_rollup_fill(CASE WHEN names->'keys' @> '[{"null": "DROP"}]' THEN
-		'CREATE UNIQUE INDEX ON {target} ([{column}, ...]) NULLS NOT DISTINCT; ALTER TABLE {target} REPLICA IDENTITY FULL'
-		ELSE 'ALTER TABLE {target} ADD PRIMARY KEY ([{column}, ...])' END, names);
-	IF (names->>'deferred')::boolean THEN
-		EXECUTE @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_statement('deferred'), names);
-	END IF;
-	RETURN @extschema@._roaring64_rollup_matches(names);
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_tables(jsonb) IS 'creates the tables of a rollup';
-
 -- The first step: creates, as the source's owner, all that a rollup has, and tries it.
 CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000
@@ -227,7 +209,7 @@ BEGIN
 	PERFORM set_config('role', pg_get_userbyid(relowner)::text, true)
 	FROM pg_class WHERE oid = source AND pg_get_userbyid(relowner) <> current_user;
 	PERFORM @extschema@._roaring64_rollup_define(source, names, options, conditions);
-	names := @extschema@._roaring64_rollup_tables(names);
+	names := @extschema@._roaring64_rollup_matches(names);
 	EXECUTE format('INSERT INTO %s VALUES (''copying'', $1, $2)', names->>'state') USING options, names;
 	-- at first they are new, so that they are their owner's
 	PERFORM @extschema@._roaring64_rollup_follow(names, false, '');
@@ -287,6 +269,7 @@ SET search_path = pg_catalog, pg_temp SET enable_hashagg = off SET jit = off SET
 AS $$
 DECLARE
 	c record := @extschema@._roaring64_rollup_next(names);
+	added text;
 BEGIN
 	IF c.tab IS NULL THEN
 		RETURN false;
@@ -301,12 +284,14 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_trigger WHERE oid = c.trigger) THEN
 		RETURN true;
 	END IF;
-	EXECUTE @extschema@._roaring64_rollup_merge(names, @extschema@._roaring64_rollup_fill(
+	added := @extschema@._roaring64_rollup_fill(
 		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'from', (
 			-- in the order of the whole table
 			SELECT format('(SELECT %s FROM ONLY %s) AS r, %s(ROW(r.*)::%s) AS f',
 						  string_agg(quote_ident(attname), ', ' ORDER BY attnum), c.tab, names->>'facts', names->>'row')
-			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped))));
+			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped)));
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		@extschema@._roaring64_rollup_template('merge'), names || jsonb_build_object('added', added));
 	EXECUTE format('INSERT INTO %s VALUES ($1, $2)', names->>'tables') USING c.trigger, c.name;
 	RETURN true;
 END
@@ -367,8 +352,8 @@ DECLARE
 	block_size bigint := current_setting('block_size');
 BEGIN
 	EXECUTE format('WITH taken AS (DELETE FROM %s WHERE ctid >= $1 AND ctid < $2)', names->>'pending')
-		|| @extschema@._roaring64_rollup_merge(
-			names, format('SELECT * FROM %s WHERE ctid >= $1 AND ctid < $2', names->>'pending'))
+		|| @extschema@._roaring64_rollup_fill(@extschema@._roaring64_rollup_template('merge'), names || jsonb_build_object(
+			'added', format('SELECT * FROM %s WHERE ctid >= $1 AND ctid < $2', names->>'pending')))
 	USING format('(%s,0)', done / block_size)::tid, format('(%s,0)', least((done + bytes) / block_size, 4294967295))::tid;
 END
 $$;

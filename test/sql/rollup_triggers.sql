@@ -38,7 +38,7 @@ SELECT * FROM show('parts');
 -- until all is copied, what follows only notes the ids, which are taken up at the end
 SELECT _roaring64_rollup_body(event, names, true) FROM followed_rollup, unnest('{insert,update,delete,pending}'::text[]) AS event;
 -- what a fold does with the rows that it takes
-SELECT _roaring64_rollup_merge(names, 'SELECT * FROM shown.later_pending') FROM later_rollup;
+SELECT _roaring64_rollup_fill(_roaring64_rollup_template('merge'), names || '{"added": "SELECT * FROM shown.later_pending"}') FROM later_rollup;
 -- templates: filled in one pass, and what is filled in is not looked at again
 SELECT _roaring64_rollup_fill('{a} [x{n} = {set} AND ...] {} [] [a] {} {B} [{k}, ...] ''{}'' {a}',
 	'{"a": "{b} [c{n}, ...]", "b": "no", "sets": [{"n": 1, "set": "{a}"}, {"n": 2, "set": "[]"}], "keys": [{"k": 1}, {"k": 2}]}');
