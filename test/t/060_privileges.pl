@@ -411,5 +411,58 @@ is($node->safe_psql('base', q{SET search_path = app, ext;
 	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets_now WHERE who = 7), (SELECT done FROM done_sets_now WHERE who = 7)}),
 	'{"7:{7,8}"}|{7,8}', 'and all of it is there');
 
+#
+# Default privileges give nobody a part in what runs as the owner
+#
+$node->safe_psql('base', q{
+	CREATE ROLE "Odd Owner";
+	GRANT USAGE ON SCHEMA ext TO "Odd Owner";
+	CREATE SCHEMA given AUTHORIZATION "Odd Owner";
+	CREATE SCHEMA AUTHORIZATION worker;
+	SET search_path = given, ext;
+	SET ROLE "Odd Owner";
+	GRANT USAGE ON SCHEMA given TO worker;
+	ALTER DEFAULT PRIVILEGES IN SCHEMA given GRANT ALL ON TABLES TO worker WITH GRANT OPTION;
+	ALTER DEFAULT PRIVILEGES IN SCHEMA given GRANT ALL ON TABLES TO PUBLIC;
+	ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO worker;
+	CREATE TABLE facts (who int NOT NULL, id bigint NOT NULL, PRIMARY KEY (who, id));
+	CALL roaring64_rollup_create('facts', 'sets', '{who}', 'id', '{"ids": true}');
+	CALL roaring64_rollup_create('facts', 'later', '{who}', 'id', '{"ids": true}', deferred => true, deletes => 'keep')});
+is($node->safe_psql('base', q{
+	SELECT string_agg(DISTINCT name, ' ' ORDER BY name)
+	FROM (SELECT relname, relacl, relowner FROM pg_class WHERE relnamespace = 'given'::regnamespace AND relkind IN ('r', 'v')
+		UNION ALL SELECT proname, coalesce(proacl, acldefault('f', proowner)), proowner FROM pg_proc WHERE pronamespace = 'given'::regnamespace)
+			AS o (name, acl, owner), aclexplode(acl) AS a
+	WHERE a.grantee <> owner}),
+	'facts later later_facts later_now sets sets_facts', 'of a rollup, default privileges give the sets and what the rows mean');
+is($node->safe_psql('base', q{SELECT has_table_privilege('worker', 'given.sets', 'INSERT'), has_table_privilege('worker', 'given.sets', 'TRIGGER')}),
+	't|f', 'the sets without TRIGGER');
+$node->safe_psql('base', q{
+	SET ROLE worker;
+	CREATE TYPE worker.key AS (k int);
+	CREATE FUNCTION worker.evil(worker.key) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil runs as %', current_user; END $$;
+	CREATE CAST (worker.key AS int) WITH FUNCTION worker.evil(worker.key) AS ASSIGNMENT;
+	CREATE FUNCTION worker.evil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil runs as %', current_user; END $$;
+	CREATE TABLE worker.mine (who worker.key, id bigint)});
+for my $case (
+	[ 'function', q{CREATE TRIGGER x AFTER INSERT ON worker.mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION given.later_insert();
+		INSERT INTO worker.mine VALUES (ROW (1), 666)} ],
+	[ 'table', q{UPDATE given.later_rollup SET names = names || '{"pending": "worker.mine"}'} ],
+	[ 'table', q{INSERT INTO given.later_pending VALUES (1, true, 666)} ],
+	[ 'view', q{DELETE FROM given.later_rows} ],
+	[ 'table', q{CREATE TRIGGER x BEFORE INSERT ON given.sets FOR EACH ROW EXECUTE FUNCTION worker.evil(); INSERT INTO given.facts VALUES (1, 1)} ])
+{
+	my ($kind, $attack) = @$case;
+
+	($out, $err) = run_as('worker', $attack);
+	like($err, qr/permission denied for $kind/, 'refused: ' . ($attack =~ s/\s+/ /gr));
+}
+($out, $err) = run_as('worker', 'INSERT INTO given.facts VALUES (1, 1), (1, 2); SELECT s.ids, l.ids FROM given.sets AS s, given.later_now AS l');
+is("$out$err", '{1,2}|{1,2}', 'those who write need no more');
+
+# The owner's role, which a step takes, ends with it
+is($node->safe_psql('base', q{DO $$ BEGIN CALL ext.roaring64_rollup_create('given.facts', 'sets'); ASSERT current_user = session_user; END $$}),
+	'', 'rollup_create gives back the role');
+
 $node->stop;
 done_testing();
