@@ -14,7 +14,8 @@ AS $$
 	WITH RECURSIVE parts (oid) AS (
 		SELECT named::oid UNION SELECT inhrelid FROM pg_inherits, parts WHERE inhparent = parts.oid)
 	SELECT has_table_privilege(named, 'SELECT')
-		AND bool_and(o.rolsuper AND s.rolsuper OR NOT me.rolsuper AND (o.rolsuper OR pg_has_role(o.oid, 'USAGE')))
+		AND bool_and((o.rolsuper OR NOT me.rolsuper AND pg_has_role(o.oid, 'USAGE'))
+					 AND (s.rolsuper OR NOT me.rolsuper AND pg_has_role(s.oid, 'USAGE')))
 	FROM parts, pg_class AS c, pg_namespace AS n, pg_database AS d, pg_roles AS o, pg_roles AS s, pg_roles AS me
 	WHERE c.oid = parts.oid AND n.oid = c.relnamespace AND d.datname = current_database() AND o.oid = c.relowner
 		AND s.oid = CASE n.nspowner WHEN 'pg_database_owner'::regrole THEN d.datdba ELSE n.nspowner END

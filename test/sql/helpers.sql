@@ -84,6 +84,13 @@ TABLE listed_here;
 SET ROLE regress_roaring64_watcher;
 TABLE listed_here;
 RESET ROLE;
+-- nor in a table of one's own in a schema that is theirs, who can put another one there
+GRANT CREATE ON SCHEMA regress_roaring64_owner, listed TO regress_roaring64_watcher;
+SET ROLE regress_roaring64_watcher;
+SELECT roaring64_delay_create('regress_roaring64_owner.in_theirs'), roaring64_delay_create('listed.in_trusted');
+SELECT name, waiting FROM roaring64_helpers() WHERE name::text ~ 'in_theirs|in_trusted' ORDER BY name::text;
+SELECT roaring64_delay_drop('regress_roaring64_owner.in_theirs'), roaring64_delay_drop('listed.in_trusted');
+RESET ROLE;
 -- nor in a partition of one's own table, or of a table in a schema that is theirs
 CREATE TABLE listed.mixed (LIKE regress_roaring64_owner.due INCLUDING CONSTRAINTS) PARTITION BY RANGE (bucket);
 CREATE TABLE listed.mixed_1 PARTITION OF listed.mixed DEFAULT;
