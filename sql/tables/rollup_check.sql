@@ -101,7 +101,8 @@ AS $$
 		 'column %I is of type %s and may be null, which a row of nulls is not, though IS NULL says so', 'Make it NOT NULL.'),
 		(attname = id_column AND atttypid <> ALL ('{smallint,integer,bigint}'::regtype[]), 'column %I is of type %s',
 		 'Ids must be smallint, integer or bigint. For another type, create a table that assigns a number to each value.'),
-		(attname = period_column AND @extschema@._roaring64_rollup_period(options->>'period', attname, atttypid) IS NULL,
+		(attname = period_column AND @extschema@._roaring64_rollup_period(
+			options->>'period', attname, @extschema@._roaring64_dict_base_type(atttypid)) IS NULL,
 		 format('column %%I of type %%s has no period %L', options->>'period'), 'Of a date, timestamp or timestamptz, use '
 		 'day, week, month, quarter or year or, of a timestamp, what divides a day: hour, minute, ''15 minutes''.'),
 		(attgenerated = 'v' AND attname = ANY (keys || id_column || period_column), 'column %I is a virtual generated column',

@@ -31,7 +31,8 @@ SET intervalstyle = 'postgres' SET standard_conforming_strings = on
 AS $$
 DECLARE
 	keys text[] := ARRAY(SELECT quote_ident(k) FROM jsonb_array_elements_text(options->'key_columns') AS k)
-		|| ARRAY(SELECT @extschema@._roaring64_rollup_period(options->>'period', attname, atttypid)
+		|| ARRAY(SELECT @extschema@._roaring64_rollup_period(
+					options->>'period', attname, @extschema@._roaring64_dict_base_type(atttypid))
 				 FROM pg_attribute WHERE attrelid = source AND attname = options->>'period_column');
 BEGIN
 	names := names || jsonb_build_object(

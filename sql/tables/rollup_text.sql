@@ -153,6 +153,7 @@ COMMENT ON FUNCTION _roaring64_rollup_options(jsonb) IS 'arguments of a rollup, 
 CREATE FUNCTION _roaring64_rollup_period(period text, period_column name, type regtype)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE
+	WHEN type <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN NULL
 	WHEN period IN ('day', 'week', 'month', 'quarter', 'year') THEN
 		format('pg_catalog.date_trunc(%L, %I %s)::date', period, period_column,
 			   CASE type WHEN 'timestamptz'::regtype THEN 'AT TIME ZONE ''UTC''' ELSE '::timestamp' END)

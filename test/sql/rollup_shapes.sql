@@ -339,6 +339,21 @@ SELECT * FROM by_period('minute', 'local');
 SELECT period, reason, remedy FROM unnest('{decade,7 minutes,25 hours,0 hours,-1 hours,1 day,hours,6 hours}'::text[]) AS period,
 	LATERAL _roaring64_rollup_check_columns('logins', 'x', jsonb_build_object('id_column', 'who', 'period_column', 'at', 'period', period), '{"ids": true}');
 CALL roaring64_rollup_create('logins', 'x', '{}', 'who', '{"ids": true}', 'day', 'hour');
+-- a domain is what it is over, and a text is no time
+CREATE DOMAIN moment AS timestamptz;
+CREATE DOMAIN instant AS moment;
+ALTER TABLE logins ADD COLUMN moment moment, ADD COLUMN instant instant, ADD COLUMN word text;
+-- of which the day is another one in Kathmandu
+INSERT INTO logins VALUES (8, '2026-12-10 20:00+00', '2026-12-10 20:00', '2026-12-10');
+UPDATE logins SET moment = at, instant = at, word = at;
+ALTER TABLE logins ALTER moment SET NOT NULL, ALTER instant SET NOT NULL, ALTER word SET NOT NULL;
+CALL roaring64_rollup_create('logins', 'period', '{}', 'who', '{"ids": true}', 'moment', 'day');
+SELECT count(*) AS days, count(*) FILTER (WHERE ids::bigint[] IS DISTINCT FROM (SELECT array_agg(DISTINCT who::bigint ORDER BY who::bigint)
+	FROM logins AS l WHERE (l.at AT TIME ZONE 'UTC')::date = p.moment)) AS wrong FROM period AS p;
+SELECT roaring64_rollup_drop('period');
+CALL roaring64_rollup_create('logins', 'period', '{}', 'who', '{"ids": true}', 'instant', '15 minutes');
+SELECT * FROM by_period('15 minutes', 'instant');
+CALL roaring64_rollup_create('logins', 'x', '{}', 'who', '{"ids": true}', 'word', 'day');
 RESET timezone;
 
 --
