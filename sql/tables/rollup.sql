@@ -312,7 +312,8 @@ BEGIN
 		'SELECT (SELECT to_jsonb(k.*) FROM (SELECT %s) AS k), f.c FROM %s AS t CROSS JOIN LATERAL ('
 		'SELECT @extschema@.roaring64_and_cardinality(t.%I, $1) AS c OFFSET 0) AS f WHERE f.c > 0 ORDER BY f.c DESC LIMIT $2',
 		(SELECT string_agg('t.' || quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
-		 WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND atttypid <> '@extschema@.roaring64'::regtype),
+		 WHERE attrelid = source AND attnum > 0 AND NOT attisdropped
+			AND @extschema@._roaring64_dict_base_type(atttypid) <> '@extschema@.roaring64'::regtype),
 		source, set_column) USING filter, n;
 END
 $$;

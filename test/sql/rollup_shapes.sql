@@ -365,6 +365,11 @@ BEGIN
 END $$;
 INSERT INTO wide (roaring64_count, k, s, t, c, ids) SELECT i, i, i, i, i, (SELECT roaring64_agg(j) FROM generate_series(1, i) j) FROM generate_series(1, 30) i;
 SELECT key->>'k' AS k, count, key->>'roaring64_count' AS c FROM roaring64_facets('wide', 'ids', '{1,2,3,25,26,27,28}', 3) ORDER BY 2 DESC, 1;
+-- a domain over sets is a set
+CREATE DOMAIN readers AS roaring64;
+CREATE TABLE articles (id int, readers readers, writers roaring64);
+INSERT INTO articles VALUES (1, '{1,2}', '{3}');
+SELECT * FROM roaring64_facets('articles', 'readers', '{2,3}');
 
 DROP SCHEMA shapes, elsewhere CASCADE;
 DROP ROLE regress_shapes_member, regress_shapes_owner;
