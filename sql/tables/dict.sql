@@ -93,11 +93,13 @@ BEGIN
 		JOIN pg_operator AS o ON o.oid = m.amopopr
 		JOIN pg_namespace AS s ON s.oid = o.oprnamespace,
 		format_type(@extschema@._roaring64_dict_base_type(k.atttypid), -1) AS t (name)
-	WHERE i.indrelid = dict AND i.indisprimary AND i.indnkeyatts = 1;
+	WHERE i.indrelid = dict AND i.indisprimary AND i.indnkeyatts = 1
+		AND EXISTS (SELECT FROM pg_constraint WHERE conrelid = dict AND conname = 'codes_from_1');
 	IF type IS NULL OR @extschema@._roaring64_has_children(dict) THEN
 		RAISE '"%" is not a dictionary', dict USING
 			ERRCODE = 'wrong_object_type',
-			DETAIL = 'A dictionary has the columns "key", its primary key, and "code" of type bigint, and no children.',
+			DETAIL = 'A dictionary has the columns "key", its primary key, and "code" of type bigint, the constraint '
+				'"codes_from_1", and no children.',
 			HINT = 'Create one with roaring64_dict_create.';
 	END IF;
 END $$;

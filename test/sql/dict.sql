@@ -117,6 +117,9 @@ SELECT roaring64_dict_lookup('plain', '{a}'::text[]);
 SELECT roaring64_dict_decode('plain', '{1}');
 SELECT roaring64_dict_stats('plain');
 SELECT roaring64_dict_drop('plain');
+-- nor is a table of one's own that has the columns
+CREATE TABLE products (key text PRIMARY KEY, code bigint);
+SELECT roaring64_dict_drop('products');
 SELECT roaring64_dict_drop('pg_class');
 CREATE TABLE child () INHERITS (users);
 SELECT roaring64_dict_encode('users', '{a}'::text[]);
@@ -201,6 +204,6 @@ SELECT roaring64_dict_lookup('numbered', '{1}'::bigint[]);
 SELECT roaring64_dict_encode('shorts', '{x,y}'::text[]), roaring64_dict_encode('shorts', '{x,z}'::varchar[]);
 
 SELECT roaring64_dict_drop(name) FROM unnest('{bits,numbered,dates,filled_keys,users,many,"\"x y\"","\"a''b\"","\"100%\"","\"%1$s\"",shorts,colors,years,random}'::regclass[]) AS name;
-DROP TABLE plain, given;
+DROP TABLE plain, products, given;
 DROP DOMAIN shorter, short, padded, shortest, posix;
 DROP TYPE color, pair;
