@@ -43,6 +43,10 @@ BEGIN
 		RAISE undefined_column USING
 			MESSAGE = format('column "%s" of "%s" does not exist',
 							 CASE WHEN c.attnum IS NULL THEN column_name ELSE key_column END, source);
+	ELSIF c.key < 0 OR c.key = c.attnum THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('column "%s" cannot be the key', key_column),
+			HINT = 'Name another column, which says which ids make a set.';
 	ELSIF NOT is_set AND c.type NOT IN ('smallint', 'integer', 'bigint') THEN
 		RAISE datatype_mismatch USING
 			MESSAGE = format('column "%s" is of type %s', column_name, c.type),
@@ -356,7 +360,9 @@ BEGIN
 	SELECT t.what, w.size::bigint, round((w.size / nullif(s.rows / m.n * m.ids, 0))::numeric, 4),
 		CASE WHEN w.kind <> 'GIN' THEN (first_value(w.size) OVER () - w.size)::bigint END, w.advice, t.statement
 	FROM @extschema@._roaring64_advise_weigh(c.is_set, c.others, s.bytes, s.rows, m) AS w,
-		@extschema@._roaring64_advise_word(source, column_name, key_column, c, w.kind, w.how) AS t;
+		@extschema@._roaring64_advise_word(source, column_name, key_column, c, w.kind, w.how) AS t
+	-- the values of a materialized view are not changed
+	WHERE w.kind <> 'packed' OR NOT c.is_set OR source NOT IN (SELECT oid FROM pg_class WHERE relkind = 'm');
 END $$;
 COMMENT ON FUNCTION roaring64_advise(regclass, name, name) IS
 'ways to store a column of sets or of ids, and what they would save';

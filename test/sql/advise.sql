@@ -71,6 +71,11 @@ SELECT tab, regexp_replace(what, 'lz4|pglz', 'compressed') AS what,
 	regexp_replace(max(advice), 'yes: (faster to read than pglz|much smaller)', 'yes') AS advice
 FROM advice GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT what, statement FROM advice WHERE tab IN ('rows', 'snowflake') AND what !~ 'lz4' ORDER BY tab, what;
+-- the values of a materialized view are not packed
+CREATE MATERIALIZED VIEW snowflakes AS TABLE snowflake;
+SELECT source, what ~ 'packed' AS packed, count(*) > 0 AS found FROM unnest('{snowflake,snowflakes}'::regclass[]) AS source, roaring64_advise(source, 'ids')
+GROUP BY 1, 2 ORDER BY 1, 2;
+DROP MATERIALIZED VIEW snowflakes;
 -- nothing is written
 BEGIN READ ONLY;
 SELECT count(*) > 5 AS rows FROM roaring64_advise('snowflake', 'ids');
@@ -170,6 +175,8 @@ SELECT roaring64_advise('rows', 'message_id', 'nobody');
 SELECT roaring64_advise('small', 'ctid');
 SELECT roaring64_advise('"odd ids %"', 'the "key"');
 SELECT roaring64_advise('small', 'ids', 'id');
+SELECT roaring64_advise('rows', 'message_id', 'message_id');
+SELECT roaring64_advise('rows', 'message_id', 'tableoid');
 SELECT roaring64_advise('none', 'id');
 SELECT roaring64_advise('none', 'ids');
 -- all sets are empty
