@@ -8,9 +8,12 @@
 -- hold, and "changed" that the row was turned over since it came, so that they may
 -- hold the id or not.  Its primary key is what makes two transactions that change
 -- the same id wait for each other, and no others.  Fold moves committed rows to
--- NAME_chunks, where a row has all ids of a key that agree in their high bits, or
--- none, and marks a level of UUIDs (src/dedup/dedup.h).
--- NAME_windows has a row for a key where its window, or an import, needs one.
+-- NAME_chunks, where a row has all ids of a key that agree in their high bits, or,
+-- of UUIDs, all from one to before the next chunk (src/dedup/dedup.h).
+-- NAME_windows has a row for a key where its window, or an import, needs one, and for
+-- each key of UUIDs: which ids a chunk of these has depends on what other chunks there
+-- are, so a fold and an import lock it before they look at them, and write it before
+-- they write to them, lest a REPEATABLE READ transaction miss that.
 --
 -- A change looks at the row and the chunks with one snapshot, writes a row, and
 -- looks into the chunks once more with a snapshot taken after that.  If the id was
@@ -64,8 +67,11 @@
 --	  4			the beginning of the names of functions of chunks' members
 --	  5			the aggregate that makes members of ids
 --	  6, 7		the union of members m as members, and what FROM needs for it
---	  8			rows of the bits by which chunks of the keys $1 to $2 are split
---	  9, 10		what splits s.ids of s.key into new chunks, and what FROM needs for it
+--	  8			what FROM needs after s (key, ids) for the parts p (chunk, ids) of s.ids
+--				that chunks of the keys $1 to $2 may hold
+--	  9			the same for those that are to be written to chunks
+--	  10		a statement that cuts chunks that have grown too large, of keys $1 with
+--				numbers $2, or nothing
 --	  11		the type of ids
 --	  12, 13	whether id is one of $3, of which there are few, or any number
 -- generation is the one that is written to now, cutoff the one that is to go.
@@ -91,9 +97,8 @@ BEGIN
 		INTO names, remember, keep, id_type, chunk_bits, clock, found;
 	END IF;
 	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}')
-		OR chunk_bits NOT BETWEEN (CASE id_type WHEN 'bigint' THEN 0 ELSE 16 END) AND 64
 		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock) > 0
-		OR id_type = 'bigint' AND coalesce(chunk_bits, 64) > 63 OR id_type <> 'bigint' AND chunk_bits % 4 <> 0 THEN
+		OR (id_type = 'bigint') <> (coalesce(chunk_bits, -1) BETWEEN 0 AND 63) THEN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a dedup set', $1),
 			HINT = 'Name a table that roaring64_dedup_create has made.';
@@ -166,35 +171,38 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
 'tables of a dedup set';
 
--- The names from the fourth on.  A key's UUIDs go into chunks of the first level whose
--- chunks do not have some 4,000 ids on average, or of a finer one if they come in such
--- numbers at once.  Of the chunks' numbers from 0 to 207, 0 is that of level 0, those up to
--- 12 are of chunks whose ids begin with zeros, and level * 16 + 15 is the mark of a level.
+-- The names from the fourth on.  A chunk that was written and has more than 250 UUIDs, which
+-- are 4,024 bytes, is cut, with those of the same number in other generations, whose ranges
+-- are the same; unless all its ids have the same first 64 bits, which are 18 characters.
 CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
 RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	known text;
 BEGIN
 	IF id_type = 'bigint' THEN
+		known := format(', @extschema@.roaring64_split(s.ids, %s) AS p', chunk_bits);
 		RETURN ARRAY['@extschema@.roaring64', '@extschema@.roaring64_agg', '@extschema@.roaring64_or_agg(m)', '',
-			format('(VALUES (%s))', chunk_bits), format('@extschema@.roaring64_split(s.ids, %s)', chunk_bits), '', 'bigint',
-			'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
+			known, known, '', 'bigint', 'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
 	END IF;
-	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u']
-		|| CASE WHEN chunk_bits IS NULL THEN
-			ARRAY[format('(SELECT DISTINCT 64 - 4 * (chunk >> 4)::integer FROM %s WHERE key BETWEEN $1 AND $2'
-						 ' AND chunk BETWEEN 0 AND 207)', chunks),
-				'@extschema@._roaring64_uuids_split(s.ids, coalesce(f.bits, 64), 4000)',
-				format(' LEFT JOIN (SELECT key, 64 - 4 * least(count(*), 12)::integer AS bits FROM'
-					   ' (SELECT key, chunk & 15 AS level, row_number() OVER (PARTITION BY key ORDER BY chunk & 15) AS n'
-					   ' FROM %s WHERE key BETWEEN $1 AND $2 AND chunk & 15 < 15 GROUP BY key, chunk & 15'
-					   ' HAVING avg(pg_column_size(ids)) > 64000) AS l WHERE level = n - 1 GROUP BY key) AS f'
-					   ' ON f.key = s.key', chunks)]
-		ELSE
-			ARRAY[format('(VALUES (%s))', chunk_bits),
-				format('@extschema@._roaring64_uuids_split(s.ids, %s)', chunk_bits), '']
-		END || ARRAY['uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
+	known := format(' JOIN (SELECT key, chunks, max(c.ids[cardinality(c.ids):]) AS last FROM %1$s AS c JOIN'
+					' (SELECT key, max(chunk) AS chunk, array_agg(DISTINCT chunk ORDER BY chunk) AS chunks FROM %1$s'
+					' WHERE key BETWEEN $1 AND $2 GROUP BY key) AS l USING (key, chunk) GROUP BY key, chunks) AS b'
+					' ON b.key = s.key, @extschema@._roaring64_uuids_split(s.ids, b.chunks', chunks);
+	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
+		known || ', NULL) AS p', ' LEFT' || known || ', coalesce(b.last, ''{}'')) AS p',
+		format('WITH gone AS (DELETE FROM %1$s AS c USING (SELECT DISTINCT ON (key, chunk) key, chunk, ids FROM %1$s'
+			   ' JOIN unnest($1, $2) AS g (key, chunk) USING (key, chunk) WHERE pg_column_size(ids) > 4024'
+			   ' AND left(ids[1]::text, 18) <> left(ids[cardinality(ids)]::text, 18)'
+			   ' ORDER BY key, chunk, pg_column_size(ids) DESC) AS f WHERE c.key = f.key AND c.chunk = f.chunk'
+			   ' RETURNING c.key, c.generation, c.ids, f.chunk, f.ids AS all_ids)'
+			   ' INSERT INTO %1$s (key, chunk, generation, ids) SELECT g.key, p.chunk, g.generation, p.ids FROM gone AS g,'
+			   ' LATERAL (SELECT array_agg(p.chunk) AS chunks FROM'
+			   ' @extschema@._roaring64_uuids_split(g.all_ids, ARRAY[g.chunk], ''{}'') AS p) AS f,'
+			   ' @extschema@._roaring64_uuids_split(g.ids, f.chunks, NULL) AS p WHERE random() >= 0 ORDER BY 1, 2', chunks),
+		'uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_words(text, text, integer) IS
 'what differs in statements on dedup sets';
@@ -232,11 +240,11 @@ COMMENT ON FUNCTION _roaring64_dedup_window(interval, bigint) IS
 'checks the window of a dedup set';
 
 -- Claims come and go, so they are vacuumed for what was deleted rather than for a
--- part of what there is; so are chunks, of which each fold replaces some.  A chunk
--- of a kilobyte has room to grow on its page, and is not put out of line, where it
--- takes longer to find, while two have.  One of bigints is not compressed: that would
--- save next to nothing, and a part of it could not be read alone.  Of UUIDs that begin
--- with a time lz4 saves a quarter, and pglz, which wants to save more, nothing.  The
+-- part of what there is; so are chunks, of which each fold replaces some.  A chunk of
+-- bigints of a kilobyte has room to grow on its page, and is not put out of line, where it
+-- takes longer to find, while two have.  Two chunks of UUIDs fill a page, and one goes out of
+-- line only if it has grown too large for a page before it is cut.  Nothing is compressed:
+-- that would save little, and a part of a set could not be read alone.  The
 -- short columns of claims come first, as most keys leave room for them before the
 -- alignment of the rest.
 CREATE FUNCTION _roaring64_dedup_make(name text, schema text, remember interval, keep bigint, id_type text,
@@ -249,20 +257,18 @@ DECLARE
 	made text := @extschema@._roaring64_new_table(name, schema);
 	home text := (parse_ident(made))[1];
 	base text := (parse_ident(made))[2];
-	ids text := CASE WHEN id_type = 'bigint' THEN '@extschema@.roaring64'
-		WHEN EXISTS (SELECT FROM pg_settings AS s WHERE s.name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))
-			THEN 'uuid[] COMPRESSION lz4' ELSE 'uuid[]' END;
+	bigints boolean := id_type = 'bigint';
 BEGIN
 	IF coalesce(id_type, '') <> ALL ('{bigint,uuid,text}') THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"id_type" must be "bigint", "uuid" or "text"';
 	END IF;
-	IF id_type = 'bigint' AND chunk_bits NOT BETWEEN 8 AND 60 THEN
+	IF chunk_bits NOT BETWEEN 8 AND 60 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"chunk_bits" must be between 8 and 60';
-	ELSIF id_type <> 'bigint' AND (chunk_bits NOT BETWEEN 16 AND 64 OR chunk_bits % 4 <> 0) THEN
+	ELSIF NOT bigints AND chunk_bits IS NOT NULL THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = '"chunk_bits" of UUIDs must be a multiple of 4 between 16 and 64';
+			MESSAGE = '"chunk_bits" must be null for UUIDs and texts';
 	END IF;
 	remember := @extschema@._roaring64_dedup_window(remember, keep);
 	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
@@ -277,15 +283,15 @@ BEGIN
 				   ' changed boolean NOT NULL DEFAULT false, id %s NOT NULL,'
 				   ' claimed_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (key, id))'
 				   ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)',
-				   home, base || '_claims', CASE id_type WHEN 'bigint' THEN 'bigint' ELSE 'uuid' END);
+				   home, base || '_claims', CASE WHEN bigints THEN 'bigint' ELSE 'uuid' END);
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" NOT NULL, chunk bigint NOT NULL, generation bigint NOT NULL,'
 				   ' ids %s NOT NULL, PRIMARY KEY (key, chunk, generation))'
-				   ' WITH (fillfactor = 85, toast_tuple_target = 3400, autovacuum_vacuum_scale_factor = 0.01,'
+				   ' WITH (fillfactor = %s, toast_tuple_target = %s, autovacuum_vacuum_scale_factor = 0.01,'
 				   ' autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_scale_factor = 0.01,'
-				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks', ids);
-	IF id_type = 'bigint' THEN
-		EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
-	END IF;
+				   ' toast.autovacuum_vacuum_threshold = 500)', home, base || '_chunks',
+				   CASE WHEN bigints THEN '@extschema@.roaring64' ELSE 'uuid[]' END,
+				   CASE WHEN bigints THEN 85 ELSE 100 END, CASE WHEN bigints THEN 3400 ELSE 8160 END);
+	EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
 				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
 				   ' WITH (fillfactor = 80)', home, base || '_windows');
@@ -296,7 +302,7 @@ BEGIN
 	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, id_type, chunk_bits, remember, keep)'
 				   ' VALUES ($1, $2, $3, $4, $5, $6, $7)', home, base)
 	USING base || '_claims', base || '_chunks', base || '_windows', id_type,
-		CASE id_type WHEN 'bigint' THEN coalesce(chunk_bits, 20) ELSE chunk_bits END, remember, keep;
+		CASE WHEN bigints THEN coalesce(chunk_bits, 20) END, remember, keep;
 	RETURN made::regclass;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_make(text, text, interval, bigint, text, integer) IS
@@ -484,13 +490,12 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
 COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
 'number of elements, by the header of an array';
 
-CREATE FUNCTION _roaring64_uuids_split(uuid[], bits integer, most integer DEFAULT 0,
-									   OUT chunk bigint, OUT ids uuid[])
+CREATE FUNCTION _roaring64_uuids_split(uuid[], chunks bigint[], last uuid[], OUT chunk bigint, OUT ids uuid[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'roaring64_uuids_split'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
-COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], integer, integer) IS
-'chunks of ids, whose first 64 bits differ in so many, or in fewer where there are many ids, and the marks of these';
+LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 100;
+COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], bigint[], uuid[]) IS
+'ids by the chunks they belong to; of those past the last id, if it is given, many are cut into chunks of their own';
 
 --
 -- Generations, import and fold.
@@ -565,8 +570,8 @@ BEGIN
 				   ' RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
 	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM %8$s AS b (bits),'
-				   ' %4$s_split($3, b.bits) AS p, %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
+				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM (SELECT $1 AS key, $3 AS ids) AS s%8$s,'
+				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
 	INTO known USING $2, $2, ids, nothing;
 	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
 	INTO ids, any_new USING ids, known;
@@ -585,13 +590,16 @@ COMMENT ON FUNCTION _roaring64_dedup_import(regclass, text, anyelement, anyeleme
 -- Citus sends an INSERT from tables to their node as one statement if they are all
 -- single shards, and fails: here for a syntax error in what it sends, and in a move,
 -- which deletes as well, as that names the table of chunks in place of its shard.
--- What is volatile it does not send: hence random() in both.
+-- What is volatile it does not send: hence random() in both, and where chunks are cut.
 CREATE FUNCTION _roaring64_dedup_write(names text[], key text, ids anyelement, keep bigint, clock bigint,
 									   generation bigint)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	grown_keys text[];
+	grown_chunks bigint[];
 BEGIN
 	IF keep IS NOT NULL THEN
 		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
@@ -600,11 +608,15 @@ BEGIN
 				   ' (SELECT FROM %1$s AS c WHERE c.key = $1), generation = CASE WHEN $3 THEN generation END,'
 				   ' oldest = CASE WHEN $3 THEN oldest END WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
 	INTO generation USING $2, generation, keep IS NOT NULL;
-	EXECUTE format('INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, $4, p.ids FROM (VALUES ($1, $3)) AS s (key, ids)%10$s, %9$s AS p'
+	EXECUTE format('WITH put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
+				   ' SELECT s.key, p.chunk, $4, p.ids FROM (VALUES ($1, $3)) AS s (key, ids)%9$s'
 				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
-	USING $2, $2, ids, generation;
+				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
+				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
+	INTO grown_keys, grown_chunks USING $2, $2, ids, generation;
+	IF names[10] <> '' AND grown_keys IS NOT NULL THEN
+		EXECUTE names[10] USING grown_keys, grown_chunks;
+	END IF;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_write(text[], text, anyelement, bigint, bigint, bigint) IS
 'writes to the chunks of a dedup set';
@@ -627,16 +639,19 @@ END;
 COMMENT ON FUNCTION roaring64_dedup_import_uuids(regclass, text, uuid[]) IS
 'remembers all ids of an array, one call for a key at a time: those that are new, ascending';
 
--- What a fold does next: of the rows (key, id) of a source, the keys from low to
--- high, which have some "room" of rows; or it is one key, and of it the ids from part
--- to before rest.  low is NULL if nothing is left above the keys that are done.
+-- What a fold does next: of the claims or, past them, of what goes with the window, the
+-- keys from low to high, which have some "room" of rows; or it is one key, and of it the
+-- ids from part to before rest.  low is NULL if nothing is left above the keys that are done.
 -- Rows are compared, as two conditions would be taken for so few that they are sorted.
-CREATE FUNCTION _roaring64_dedup_next(source text, id_type text, reached text, part text, room bigint,
-									  INOUT low text, OUT high text, OUT rest text)
+CREATE FUNCTION _roaring64_dedup_next(names text[], windows boolean, cutoff bigint, reached text, part text,
+									  room bigint, INOUT low text, OUT high text, OUT rest text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	source CONSTANT text := CASE WHEN windows
+		THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', names[2], cutoff)
+		ELSE format('(SELECT key, id FROM %s) AS s', names[1]) END;
 	next text;
 BEGIN
 	IF part IS NULL THEN
@@ -645,7 +660,7 @@ BEGIN
 		INTO next, rest USING low, room;
 	ELSE
 		EXECUTE format('SELECT key, s.id::text FROM %s WHERE (key, s.id) >= ($1, $2::%s) ORDER BY key, s.id'
-					   ' OFFSET $3 LIMIT 1', source, id_type)
+					   ' OFFSET $3 LIMIT 1', source, names[11])
 		INTO next, rest USING low, part, room;
 	END IF;
 	rest := CASE WHEN next = low THEN rest END;
@@ -655,14 +670,15 @@ BEGIN
 		INTO high USING low, next;
 	END IF;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_next(text, text, text, text, bigint, text) IS
+COMMENT ON FUNCTION _roaring64_dedup_next(text[], boolean, bigint, text, text, bigint, text) IS
 'which keys a fold of a dedup set takes next';
 
--- Moves the claims of the keys from low to high, of one those from part to before
--- rest.  First what was forgotten, or turned over since it came, leaves the chunks, of which
--- one with nothing in it goes; then what is there goes into them.  A row that is turned over in between is left.
--- If the rows that others hold are passed over, the key is folded partly.
-CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text,
+-- Moves the claims of the keys from low to high, only of the given ones unless these are
+-- NULL, of one key those from part to before rest.  First what was forgotten, or turned over
+-- since it came, leaves the chunks, of which one with nothing in it goes; then what is there
+-- goes into them.  A row that is turned over in between is left.  If the rows that others
+-- hold are passed over, the key is folded partly.
+CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text, keys text[],
 									  part text, rest text, pass_over boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
@@ -671,12 +687,15 @@ AS $$
 DECLARE
 	one CONSTANT boolean := low = high;
 	these text := CASE WHEN one THEN 'c.key = $1' ELSE 'c.key BETWEEN $1 AND $2' END
+		|| CASE WHEN keys IS NULL THEN '' ELSE ' AND c.key = ANY ($5)' END
 		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
 		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
 	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
-		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s,'
-		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
+		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s%8$s)'
+		' AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 	turned record;
+	grown_keys text[];
+	grown_chunks bigint[];
 BEGIN
 	IF pass_over THEN
 		these := these || ' AND c.id IN (SELECT c.id FROM %1$s AS c WHERE ' || these || ' FOR UPDATE SKIP LOCKED)';
@@ -685,7 +704,7 @@ BEGIN
 				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id::text) AS ids,'
 				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id::text) FILTER (WHERE present) AS back_ids'
 				   ' FROM gone', VARIADIC names)
-	INTO turned USING low, high, part, rest;
+	INTO turned USING low, high, part, rest, keys;
 	IF turned.keys IS NOT NULL THEN
 		EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
 					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
@@ -697,42 +716,54 @@ BEGIN
 	-- one key is not grouped, as sorting takes a third of the time
 	EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND c.present AND NOT c.changed'
 				   ' RETURNING c.key, c.id), s AS (SELECT ' || CASE WHEN one THEN '$1' ELSE 'key' END
-				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($6, $7::%11$s[]))'
+				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($7, $8::%11$s[]))'
 				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
-				   || ') INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, coalesce(w.generation, $5), p.ids FROM s LEFT JOIN'
-				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%10$s, %9$s AS p'
+				   || '), put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
+				   ' SELECT s.key, p.chunk, coalesce(w.generation, $6), p.ids FROM s LEFT JOIN'
+				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%9$s'
 				   ' WHERE random() >= 0 ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids)', VARIADIC names)
-	USING low, high, part, rest, generation, turned.back, turned.back_ids;
+				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
+				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
+	INTO grown_keys, grown_chunks USING low, high, part, rest, keys, generation, turned.back, turned.back_ids;
+	IF names[10] <> '' AND grown_keys IS NOT NULL THEN
+		EXECUTE names[10] USING grown_keys, grown_chunks;
+	END IF;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text, text, boolean) IS
+COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text[], text, text, boolean) IS
 'moves claims of a dedup set into its chunks';
 
--- The same with generations; or, past the claims, what goes with the window.
+-- The same with generations; or, past the claims, what goes with the window.  Where the
+-- rows of windows matter, only the keys are folded whose rows are locked: another one can
+-- be claimed from meanwhile.
 CREATE FUNCTION _roaring64_dedup_step(names text[], windows boolean, cutoff bigint, keep bigint, clock bigint,
 									  generation bigint, low text, high text, part text, rest text, pass_over boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	keys text[];
 BEGIN
 	IF windows THEN
 		EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC names)
 		USING low, high, cutoff;
 		RETURN;
 	END IF;
+	IF keep IS NOT NULL OR names[10] <> '' THEN
+		EXECUTE format('WITH w AS (INSERT INTO %3$s AS w (key)'
+					   ' SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
+					   ' ON CONFLICT (key) DO UPDATE SET imports = w.imports + 1'
+					   ' RETURNING key) SELECT coalesce(array_agg(key), ''{}'') FROM w', VARIADIC names)
+		INTO keys USING low, high;
+	END IF;
 	IF keep IS NOT NULL AND part IS NULL THEN
-		EXECUTE format('INSERT INTO %3$s AS w (key) SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
-					   ' ON CONFLICT (key) DO UPDATE SET imports = w.imports WHERE false', VARIADIC names)
-		USING low, high;
 		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock);
 	END IF;
 	EXECUTE format('UPDATE %3$s SET partly = $3, generation = CASE WHEN $4 THEN generation END,'
 				   ' oldest = CASE WHEN $4 THEN oldest END WHERE key BETWEEN $1 AND $2'
 				   ' AND (partly <> $3 OR NOT $4 AND generation IS NOT NULL)', VARIADIC names)
 	USING low, high, rest IS NOT NULL OR pass_over, keep IS NOT NULL;
-	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, part, rest, pass_over);
+	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, keys, part, rest, pass_over);
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,
 											text, text, text, text, boolean) IS
@@ -794,11 +825,10 @@ COMMENT ON FUNCTION _roaring64_dedup_reindex(regclass) IS
 
 -- Goes through the keys, some at a time, each time in a transaction: whole keys,
 -- or a part of one that has many claims.  What fails for some keys is tried for
--- half of them, and so on; for one key, without the rows that others hold; and the
--- key for which that fails, too, is left for the next fold, with a warning.
+-- one of them, then for two, and so on; for one key, without the rows that others hold;
+-- and the key for which that fails, too, is left for the next fold, with a warning.
 --
--- Rows of windows are locked by DO UPDATE with a condition that is false: it
--- locks and writes nothing, and Citus has no FOR UPDATE over several shards.  A
+-- Rows of windows are locked by DO UPDATE, as Citus has no FOR UPDATE over several shards.  A
 -- time is a parameter, as Citus takes no volatile function in an UPDATE.
 CREATE PROCEDURE roaring64_dedup_fold(dedup regclass)
 LANGUAGE plpgsql
@@ -809,7 +839,6 @@ DECLARE
 	low pg_catalog.text;
 	high pg_catalog.text;
 	rest pg_catalog.text;
-	source pg_catalog.text;		-- what it goes through: claims or, past them, chunks
 	windows boolean := false;	-- is it past the claims, at what goes with its window?
 	begun boolean := false;
 	reached pg_catalog.text;	-- all keys up to this one are done
@@ -825,10 +854,8 @@ BEGIN
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
 		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		source := CASE WHEN windows
-			THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', o.names[2], o.cutoff)
-			ELSE format('(SELECT key, id FROM %s) AS s', o.names[1]) END;
-		SELECT * INTO low, high, rest FROM @extschema@._roaring64_dedup_next(source, o.names[11], reached, part, room, low);
+		SELECT * INTO low, high, rest
+		FROM @extschema@._roaring64_dedup_next(o.names, windows, o.cutoff, reached, part, room, low);
 		IF low IS NULL THEN
 			EXIT WHEN windows OR o.remember IS NULL;
 			windows := true;
@@ -846,8 +873,7 @@ BEGIN
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 				RAISE;			-- no privilege, no disk, no statement: nothing of a key
 			ELSIF low <> high THEN
-				EXECUTE format('SELECT greatest(count(*) / 2, 1) FROM %s WHERE key BETWEEN $1 AND $2', source)
-				INTO room USING low, high;
+				room := 1;
 			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
 				pass_over := true;
 			ELSE
@@ -878,8 +904,8 @@ RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
 BEGIN ATOMIC
 	SELECT 'SELECT ' || claims || ' FROM %1$s WHERE key = $1 AND present UNION ALL SELECT ' || members
-		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.ids FROM (SELECT %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s,'
-		' %8$s AS b (bits), %4$s_split(s.ids, b.bits) AS p) AS p ON p.chunk = c.chunk WHERE c.key = $1';
+		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.ids FROM'
+		' (SELECT $1 AS key, %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s%8$s) AS p ON p.chunk = c.chunk WHERE c.key = $1';
 END;
 COMMENT ON FUNCTION _roaring64_dedup_remembered(text, text) IS
 'a query for what a dedup set remembers of a key';

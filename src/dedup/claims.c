@@ -28,7 +28,6 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
-#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -175,37 +174,20 @@ get_ids(const DedupSet *set, Datum value, Oid type, int *n)
 	return ids;
 }
 
-/* The number of the chunk of a level, which sets of bigints do not have. */
-static int64
-chunk_of(const DedupSet *set, const DedupId *id, int level)
-{
-	if (set->id == INT8OID)
-		return bigint_of(id) >> set->chunk_bits;
-	return (int64) ((dedup_high(id) & dedup_level_mask(level)) | level);
-}
-
-/* The numbers of the chunks of some levels that may hold the ids, the finest first. */
+/* The numbers of the chunks of bigints, or the numbers in the chunks of UUIDs. */
 static Datum
-chunks_array(const DedupSet *set, const Batch *batch, uint32 levels)
+chunks_array(const DedupSet *set, const Batch *batch)
 {
-	int64	   *chunks = MemoryContextAllocHuge(CurrentMemoryContext,
-												sizeof(int64) * pg_popcount32(levels) * batch->n);
+	int64	   *chunks = palloc(sizeof(int64) * batch->n);
 	int			n = 0;
 	Datum		result;
 
-	for (int level = DEDUP_LEVELS - 1; level >= 0; level--)
+	for (int i = 0; i < batch->n; i++)
 	{
-		int			begin = n;
+		int64		chunk = bigint_of(&batch->ids[i]) >> set->chunk_bits;
 
-		if ((levels >> level & 1) == 0)
-			continue;
-		for (int i = 0; i < batch->n; i++)
-		{
-			int64		chunk = chunk_of(set, &batch->ids[i], level);
-
-			if (n == begin || chunk != chunks[n - 1])
-				chunks[n++] = chunk;
-		}
+		if (n == 0 || chunk != chunks[n - 1])
+			chunks[n++] = chunk;
 	}
 	result = roaring64_bigint_array(chunks, n);
 	pfree(chunks);
@@ -273,16 +255,23 @@ row_state(const DedupSet *set, Batch *batch, Datum value)
 	return &batch->states[found - batch->ids];
 }
 
-/* Notes which of the ids lo to before hi a chunk of UUIDs contains. */
+/*
+ * Notes which of the ids from lo on a chunk of UUIDs contains, and the highest number
+ * that is known to be in its range.
+ */
 static void
-look_into_uuids(Batch *batch, int lo, int hi, Datum members)
+look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
 {
 	ArrayType  *array = DatumGetArrayTypeP(members);
 	int			n;
 	const DedupId *ids = dedup_uuids(array, &n);
 
-	for (int i = lo; i < hi; i++)
-		batch->states[i].held |= dedup_contains(ids, n, &batch->ids[i]);
+	for (int i = lo; n > 0 && i < batch->n &&
+		 dedup_compare(&batch->ids[i], &ids[n - 1]) <= 0; i++)
+		batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
+										 dedup_compare) != NULL;
+	if (n > 0)
+		*known = Max(*known, bigint_of(&ids[n - 1]));
 	if (PointerGetDatum(array) != members)
 		pfree(array);
 }
@@ -315,40 +304,29 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 }
 
 /*
- * Notes which ids of its range a chunk holds.  Leading ids that another chunk, of
- * another generation or level, was found to hold are skipped.
+ * Notes which ids of its range a chunk holds.  Leading ids of bigints that another
+ * generation was found to hold are skipped.
  */
 static void
-look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members)
+look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members,
+				int64 *known)
 {
-	bool		bigints = set->id == INT8OID;
-	uint64		first;
-	uint64		span;			/* less 1 */
-	int			lo;
-	int			hi;
+	uint64		first = ((uint64) chunk << set->chunk_bits) ^ DEDUP_SIGN;
+	uint64		last = first + (UINT64CONST(1) << set->chunk_bits) - 1;
+	int			lo = dedup_first_from(batch->ids, batch->n, first);
+	int			hi = batch->n;
 
-	if (bigints)
+	if (set->id == UUIDOID)
 	{
-		first = ((uint64) chunk << set->chunk_bits) ^ DEDUP_SIGN;
-		span = (UINT64CONST(1) << set->chunk_bits) - 1;
+		look_into_uuids(batch, lo, members, known);
+		return;
 	}
-	else
-	{
-		span = ~dedup_level_mask(Min(chunk & 15, DEDUP_LEVELS - 1));
-		first = (uint64) chunk & ~span;
-	}
-	dedup_range(batch->ids, batch->n, first, first + span, &lo, &hi);
+	if (last != PG_UINT64_MAX)
+		hi = dedup_first_from(batch->ids, batch->n, last + 1);
 	while (lo < hi && batch->states[lo].held)
 		lo++;
-	if (lo == hi)
-		return;
-	if (bigints)
+	if (lo < hi)
 		look_into_set(batch, lo, hi, members);
-	else if (hi - lo == 1)
-		batch->states[lo].held = dedup_uuids_contain(members, &batch->ids[lo], first,
-													 first + span);
-	else
-		look_into_uuids(batch, lo, hi, members);
 }
 
 /* Reports that what the transaction's snapshot shows has changed since. */
@@ -386,52 +364,17 @@ look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 	dedup_end(&rows);
 }
 
-/*
- * Returns, as bits, the levels above 0 of which a key of UUIDs has chunks, as its
- * marks say, or all levels if the table is not read here.  The chunk of level 0 has no
- * mark; its number is beside theirs, so it is looked into.
- */
-static uint32
-look_at_levels(DedupSet *set, Batch *batch, Snapshot snapshot)
-{
-	uint32		levels = 0;
-	DedupRows	rows;
-	Datum		row[2];
-
-	if (!dedup_find_between(set, batch->key, 0, DEDUP_MARK(DEDUP_LEVELS - 1),
-							snapshot, &rows))
-		return (1 << DEDUP_LEVELS) - 1;
-	while (dedup_next(&rows, row))
-	{
-		int64		chunk = DatumGetInt64(row[0]);
-
-		if (chunk == 0)
-			look_into_chunk(set, batch, chunk, row[1]);
-		else if (chunk == DEDUP_MARK(chunk >> 4))
-			levels |= 1 << (chunk >> 4);
-	}
-	dedup_end(&rows);
-	return levels;
-}
-
 /* Looks into the chunks of all ids, or of one until one holds it. */
 static void
 look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
-	uint32		levels = 1;
-	Datum		chunks;
+	Datum		chunks = chunks_array(set, batch);
 	DedupRows	rows;
 	Datum		row[2];
 
-	if (set->id == UUIDOID)
-		levels = set->chunk_bits < 0 ? look_at_levels(set, batch, snapshot) :
-			1 << (64 - set->chunk_bits) / 4;
-	if (levels == 0 || (batch->n == 1 && batch->states->held))
-		return;
-	chunks = chunks_array(set, batch, levels);
 	dedup_find(set, DEDUP_CHUNKS, batch->key, chunks, snapshot, true, &rows);
 	while ((batch->n > 1 || !batch->states->held) && dedup_next(&rows, row))
-		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1]);
+		look_into_chunk(set, batch, DatumGetInt64(row[0]), row[1], &rows.known);
 	dedup_end(&rows);
 	pfree(DatumGetPointer(chunks));
 }

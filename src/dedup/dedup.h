@@ -39,19 +39,11 @@ typedef pg_uuid_t DedupId;
 #define DEDUP_SIGN		(UINT64CONST(1) << 63)
 
 /*
- * UUIDs of a chunk agree in their first 4 * level bits; its number is those
- * bits, and the level in place of the last four.  Unless the set has one level for all,
- * a key has an empty chunk, a mark, for each level but 0 of which it has chunks, in each
- * generation.
+ * A chunk of bigints has those that agree in all but their lowest chunk_bits; its
+ * number is the rest.  A chunk of UUIDs has the ids from its beginning to before that of
+ * the key's next chunk, of any generation.  Its number is the first 64 bits of its
+ * beginning, as a bigint that sorts as they do, or PG_INT64_MIN.
  */
-#define DEDUP_LEVELS	13
-#define DEDUP_MARK(level) ((int64) (level) << 4 | 15)
-
-static inline uint64
-dedup_level_mask(int level)
-{
-	return level == 0 ? 0 : PG_UINT64_MAX << (64 - 4 * level);
-}
 
 /* The tables. */
 enum
@@ -67,6 +59,7 @@ typedef enum DedupStatement
 {
 	DEDUP_LOOK_ROWS,
 	DEDUP_LOOK_CHUNKS,
+	DEDUP_LOOK_FLOORS,
 	DEDUP_INSERT,
 	DEDUP_PUT_ONE,
 	DEDUP_PUT_MANY,
@@ -84,7 +77,7 @@ typedef struct DedupSet
 	bool		hashed;			/* ids are those of texts */
 	bool		distributed;	/* by Citus */
 	bool		changed;		/* a table has, since this was found out */
-	int32		chunk_bits;		/* -1 if chunks of UUIDs are of all levels */
+	int32		chunk_bits;		/* 0 for UUIDs */
 	Oid			id;				/* bigint or uuid */
 	Oid			ids;			/* bigint[] or uuid[] */
 	Oid			members;		/* roaring64 or uuid[] */
@@ -99,10 +92,15 @@ typedef struct DedupRows
 	IndexScanDesc scan;
 	TupleTableSlot *slot;
 	AttrNumber	columns[2];
-	ScanKeyData keys[3];
+	ScanKeyData keys[2];
 	Snapshot	snapshot;		/* that sees them, if the scan does not ask it */
 	bool		begun;			/* with an element of the array */
 	bool		uuids;			/* elements are uuids, not bigints */
+	bool		floors;			/* chunks are found by any number in their range */
+	bool		first;			/* no row of this element's chunk was found yet */
+	bool		any;			/* a row of some chunk was */
+	int64		chunk;			/* the last one found */
+	int64		known;			/* the highest number known to be in its range */
 	const char *next;			/* of its elements */
 	uint64		left;			/* elements, or rows found */
 	SPITupleTable *found;		/* by a statement, without a table */
@@ -111,8 +109,6 @@ typedef struct DedupRows
 /* rows.c */
 extern void dedup_find(DedupSet *set, int table, Datum key, Datum array,
 					   Snapshot snapshot, bool locks, DedupRows *rows);
-extern bool dedup_find_between(DedupSet *set, Datum key, int64 first,
-							   int64 last, Snapshot snapshot, DedupRows *rows);
 extern bool dedup_next(DedupRows *rows, Datum *values);
 extern void dedup_end(DedupRows *rows);
 
@@ -128,10 +124,6 @@ extern const DedupId *dedup_uuids(ArrayType *array, int *n);
 extern uint64 dedup_high(const DedupId *id);
 extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);
-extern void dedup_range(const DedupId *ids, int n, uint64 first, uint64 last,
-						int *lo, int *hi);
-extern bool dedup_contains(const DedupId *ids, int n, const DedupId *id);
-extern bool dedup_uuids_contain(Datum members, const DedupId *id, uint64 first,
-								uint64 last);
+extern int	dedup_first_from(const DedupId *ids, int n, uint64 high);
 
 #endif							/* ROARING64_DEDUP_H */

@@ -107,25 +107,12 @@ open_plain(const DedupSet *set, int table, DedupRows *rows)
 	return relation;
 }
 
-/* Begins a scan of an open table for rows of a key. */
-static void
-begin_scan(DedupRows *rows, Datum key, int nkeys, Snapshot snapshot, bool locks)
-{
-	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
-						   InvalidOid, rows->index->rd_indcollation[0], F_TEXTEQ,
-						   key);
-	rows->slot = table_slot_create(rows->table, NULL);
-	rows->snapshot = locks ? NULL : snapshot;
-	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
-										   locks ? snapshot : SnapshotAny, nkeys);
-	rows->begun = false;
-}
-
 /*
- * Begins to read the rows that a key and the elements of an array have, which are
- * ids for the table of claims, or numbers for that of chunks, with a snapshot that is
- * registered.  Without locks, no predicate locks are taken in SERIALIZABLE, except by
- * a statement.
+ * Begins to read the rows that a key and the elements of an array have, with a
+ * snapshot that is registered.  For the table of claims elements are ids, for that of
+ * chunks numbers that ascend: those of chunks of bigints, or for chunks of UUIDs
+ * numbers in their ranges.  Without locks, no predicate locks are taken in SERIALIZABLE,
+ * except by a statement.
  */
 void
 dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
@@ -134,41 +121,49 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 	ArrayType  *elements = DatumGetArrayTypeP(array);
 	Datum		values[2] = {key, array};
 
+	rows->floors = table == DEDUP_CHUNKS && set->id == UUIDOID;
 	rows->table = open_plain(set, table, rows);
 	if (rows->table == NULL)
 	{
-		dedup_run(set, table == DEDUP_CLAIMS ? DEDUP_LOOK_ROWS : DEDUP_LOOK_CHUNKS,
+		dedup_run(set, table == DEDUP_CLAIMS ? DEDUP_LOOK_ROWS :
+				  rows->floors ? DEDUP_LOOK_FLOORS : DEDUP_LOOK_CHUNKS,
 				  values, snapshot, rows);
 		return;
 	}
 	rows->uuids = ARR_ELEMTYPE(elements) == UUIDOID;
 	rows->next = ARR_DATA_PTR(elements);
 	rows->left = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
-	ScanKeyEntryInitialize(&rows->keys[1], 0, 2, BTEqualStrategyNumber,
-						   InvalidOid, InvalidOid,
-						   rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
-	begin_scan(rows, key, 2, snapshot, locks);
+	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
+						   InvalidOid, rows->index->rd_indcollation[0], F_TEXTEQ,
+						   key);
+	ScanKeyInit(&rows->keys[1], 2, rows->floors ? BTLessEqualStrategyNumber :
+				BTEqualStrategyNumber, rows->floors ? F_INT8LE :
+				rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
+	rows->slot = table_slot_create(rows->table, NULL);
+	rows->snapshot = locks ? NULL : snapshot;
+	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
+										   locks ? snapshot : SnapshotAny, 2);
+	rows->begun = rows->any = false;
 }
 
 /*
- * The same for chunks with the numbers from first to last.  Returns false, and has
- * begun nothing, if the table is not read here.
+ * Whether the row that was found, going down from an element, is of the chunk that
+ * has the element in its range, and was not read for the element before.
  */
-bool
-dedup_find_between(DedupSet *set, Datum key, int64 first, int64 last,
-				   Snapshot snapshot, DedupRows *rows)
+static bool
+is_of_floor(DedupRows *rows)
 {
-	rows->table = open_plain(set, DEDUP_CHUNKS, rows);
-	if (rows->table == NULL)
+	bool		isnull;
+	int64		chunk = DatumGetInt64(slot_getattr(rows->slot, rows->columns[0], &isnull));
+	bool		known = rows->any && chunk == rows->chunk;
+
+	if (known == rows->first)
 		return false;
-	rows->left = 0;
-	ScanKeyInit(&rows->keys[1], 2, BTGreaterEqualStrategyNumber, F_INT8GE,
-				Int64GetDatum(first));
-	ScanKeyInit(&rows->keys[2], 2, BTLessEqualStrategyNumber, F_INT8LE,
-				Int64GetDatum(last));
-	begin_scan(rows, key, 3, snapshot, true);
-	index_rescan(rows->scan, rows->keys, 3, NULL, 0);
-	rows->begun = true;
+	if (!known)
+		rows->known = chunk;
+	rows->first = false;
+	rows->any = true;
+	rows->chunk = chunk;
 	return true;
 }
 
@@ -180,20 +175,26 @@ next_in_table(DedupRows *rows)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rows->begun &&
-			index_getnext_slot(rows->scan, ForwardScanDirection, rows->slot))
+			index_getnext_slot(rows->scan, rows->floors ? BackwardScanDirection :
+							   ForwardScanDirection, rows->slot))
 		{
-			if (rows->snapshot == NULL ||
-				table_tuple_satisfies_snapshot(rows->table, rows->slot, rows->snapshot))
+			if (rows->snapshot != NULL &&
+				!table_tuple_satisfies_snapshot(rows->table, rows->slot, rows->snapshot))
+				continue;
+			if (!rows->floors || is_of_floor(rows))
 				return true;
-			continue;
 		}
+		rows->begun = false;
 		if (rows->left == 0)
 			return false;
 		rows->left--;
 		rows->keys[1].sk_argument = rows->uuids ? PointerGetDatum(rows->next) :
 			Int64GetDatum(*(const int64 *) rows->next);
 		rows->next += rows->uuids ? UUID_LEN : sizeof(int64);
-		rows->begun = true;
+		if (rows->floors && rows->any &&
+			DatumGetInt64(rows->keys[1].sk_argument) <= rows->known)
+			continue;
+		rows->begun = rows->first = true;
 		index_rescan(rows->scan, rows->keys, 2, NULL, 0);
 	}
 }
@@ -226,7 +227,7 @@ dedup_next(DedupRows *rows, Datum *values)
 	return true;
 }
 
-/* Ends what dedup_find(), dedup_find_between() or dedup_run() has begun. */
+/* Ends what dedup_find() or dedup_run() has begun. */
 void
 dedup_end(DedupRows *rows)
 {

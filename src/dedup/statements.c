@@ -86,6 +86,13 @@ static const Statement statements[DEDUP_STATEMENTS] = {
 		"SELECT chunk, ids FROM %2" OF_KEY("chunk"),
 		"kC", "cm", SPI_OK_SELECT
 	},
+	[DEDUP_LOOK_FLOORS] = {
+		"SELECT chunk, ids FROM %2 AS c WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT (SELECT chunk FROM %2 AS b"
+		" WHERE b.key OPERATOR(pg_catalog.=) $1 AND b.chunk OPERATOR(pg_catalog.<=) n"
+		" ORDER BY chunk DESC LIMIT 1) FROM pg_catalog.unnest($2) AS n))",
+		"kC", "cm", SPI_OK_SELECT
+	},
 	[DEDUP_INSERT] = {
 		ROWS ONE " ON CONFLICT (key, id) DO NOTHING",
 		"kipt", "", SPI_OK_INSERT
@@ -220,7 +227,7 @@ get_plan(DedupSet *set, DedupStatement n)
 	for (int i = 0; i < nargs; i++)
 		types[i] = type_of(set, statement->takes[i]);
 	one_plan = statement->takes[1] == 'i' ||
-		(set->distributed && n != DEDUP_PUT_MANY);
+		(set->distributed && n != DEDUP_PUT_MANY && n != DEDUP_LOOK_FLOORS);
 	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types, one_plan ?
 							  CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
@@ -281,7 +288,7 @@ read_options(DedupSet *set)
 	Datum		value = ObjectIdGetDatum(set->tables[DEDUP_SET]);
 	char	   *query = psprintf("SELECT o.id_type OPERATOR(pg_catalog.<>) 'bigint',"
 								 " o.id_type OPERATOR(pg_catalog.=) 'text', o.distributed,"
-								 " coalesce(o.chunk_bits, -1),"
+								 " coalesce(o.chunk_bits, 0),"
 								 " o.names[1]::pg_catalog.regclass,"
 								 " o.names[2]::pg_catalog.regclass"
 								 " FROM %s._roaring64_dedup_options($1) AS o",

@@ -14,28 +14,29 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-#define PART_IDS	128			/* of a chunk, that are fetched at once */
+#define CHUNK_IDS	247			/* two of which fill a page */
 
 /* Ids that roaring64_uuids_split returns in parts. */
 typedef struct Split
 {
 	DedupId    *ids;			/* distinct, ascending */
 	int			n;
-	int			level;			/* of chunks, at least */
-	int			most;			/* ids of one above the last level, or 0 */
+	const int64 *chunks;		/* numbers, ascending */
+	int			nchunks;
+	int			next;			/* of the chunks, the first that is above */
+	int			cut;			/* the first id that may be cut off */
+	int			size;			/* of the parts they are cut into, or 0 */
+	bool		cuts;			/* the first part was returned */
 	int			done;			/* ids returned */
-	uint32		levels;			/* of chunks returned, as bits */
 } Split;
 
 /* Returns ids as a uuid[]. */
@@ -106,8 +107,8 @@ dedup_sort(DedupId *ids, const DedupId *given, int n)
 }
 
 /* The position of the first of n ascending ids whose first bits are high or more. */
-static int
-first_from(const DedupId *ids, int n, uint64 high)
+int
+dedup_first_from(const DedupId *ids, int n, uint64 high)
 {
 	int			low = 0;
 
@@ -121,81 +122,6 @@ first_from(const DedupId *ids, int n, uint64 high)
 			n = middle;
 	}
 	return low;
-}
-
-/* Finds the positions lo to before hi of ascending ids with first bits in a range. */
-void
-dedup_range(const DedupId *ids, int n, uint64 first, uint64 last, int *lo,
-			int *hi)
-{
-	*lo = first_from(ids, n, first);
-	*hi = last == PG_UINT64_MAX ? n : first_from(ids, n, last + 1);
-}
-
-/* Whether one of n ascending ids is an id. */
-bool
-dedup_contains(const DedupId *ids, int n, const DedupId *id)
-{
-	return bsearch(id, ids, n, sizeof(DedupId), dedup_compare) != NULL;
-}
-
-/*
- * Whether a chunk has an id.  The first 64 bits of its ids, and of that id, are from
- * first to last.  Of a chunk that is stored out of line, uncompressed, only the parts
- * are fetched in which a binary search looks, first where the id is if all are spread
- * evenly.
- */
-bool
-dedup_uuids_contain(Datum members, const DedupId *id, uint64 first, uint64 last)
-{
-	const int	header = ARR_OVERHEAD_NONULLS(1) - VARHDRSZ;
-	struct varlena *value = (struct varlena *) DatumGetPointer(members);
-	struct varatt_external pointer = {0};
-	int			size = 0;
-	int			lo = 0;
-	int			hi;
-	int			guess;
-
-	if (VARATT_IS_EXTERNAL_ONDISK(value))
-	{
-		VARATT_EXTERNAL_GET_POINTER(pointer, value);
-		if (!VARATT_EXTERNAL_IS_COMPRESSED(pointer))
-			size = VARATT_EXTERNAL_GET_EXTSIZE(pointer) - header;
-	}
-	if (size <= 2 * PART_IDS * (int) sizeof(DedupId) || size % sizeof(DedupId) != 0)
-	{
-		ArrayType  *array = DatumGetArrayTypeP(members);
-		const DedupId *ids = dedup_uuids(array, &hi);
-		bool		result = dedup_contains(ids, hi, id);
-
-		if (PointerGetDatum(array) != members)
-			pfree(array);
-		return result;
-	}
-	hi = size / sizeof(DedupId);
-	guess = (int) ((double) (dedup_high(id) - first) / ((double) (last - first) + 1) * hi);
-	while (lo < hi)
-	{
-		int			begin = Max(lo, Min(guess - PART_IDS / 2, hi - PART_IDS));
-		int			n = Min(PART_IDS, hi - begin);
-		struct varlena *part = detoast_attr_slice(value, header + begin * sizeof(DedupId),
-												  n * sizeof(DedupId));
-		const DedupId *ids = (const DedupId *) VARDATA_ANY(part);
-		bool		below = dedup_compare(id, &ids[0]) < 0;
-		bool		above = dedup_compare(id, &ids[n - 1]) > 0;
-		bool		found = !below && !above && dedup_contains(ids, n, id);
-
-		CHECK_FOR_INTERRUPTS();
-		pfree(part);
-		if (!below && !above)
-			return found;
-		if (below)
-			hi = begin;
-		else
-			lo = begin + n;
-		guess = lo + (hi - lo) / 2;
-	}
-	return false;
 }
 
 /* Merges two arrays: the ids of either, or those of the first alone. */
@@ -261,65 +187,133 @@ roaring64_uuids_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]);
 }
 
+/* The numbers of chunks, which are given in ascending order, or none. */
+static const int64 *
+get_chunks(FunctionCallInfo fcinfo, int argument, int *n)
+{
+	ArrayType  *array;
+
+	*n = 0;
+	if (PG_ARGISNULL(argument))
+		return NULL;
+	array = PG_GETARG_ARRAYTYPE_P(argument);
+	if (ARR_ELEMTYPE(array) != INT8OID || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("array must not contain nulls")));
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	return (const int64 *) ARR_DATA_PTR(array);
+}
+
+/* The number in chunks of an id. */
+static int64
+number_of(const DedupId *id)
+{
+	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
+}
+
+/* The position of the first id with a number or a higher one. */
+static int
+from_number(const Split *split, int64 number)
+{
+	return dedup_first_from(split->ids, split->n, (uint64) number ^ DEDUP_SIGN);
+}
+
+/* Finds which ids may be cut off: those above the last id of the last chunk. */
+static void
+find_cut(Split *split, const DedupId *last)
+{
+	int			n;
+
+	if (last != NULL)
+		split->cut = number_of(last) == PG_INT64_MAX ? split->n :
+			from_number(split, number_of(last) + 1);
+	else if (split->nchunks > 0)
+		split->cut = from_number(split, split->chunks[split->nchunks - 1]);
+	n = split->n - split->cut;
+	if (n > CHUNK_IDS)
+	{
+		int			parts = (n - 1) / CHUNK_IDS + 1;
+
+		split->size = (n + parts - 1) / parts;
+	}
+}
+
 /* The first call of roaring64_uuids_split: what all rows need. */
 static void
 begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 {
-	Split	   *split = palloc(sizeof(Split));
-	int32		bits = PG_GETARG_INT32(1);
+	Split	   *split = palloc0(sizeof(Split));
 	const DedupId *given;
 	int			n;
 
-	if (bits > 64 || bits < 64 - 4 * (DEDUP_LEVELS - 1) || bits % 4 != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("bits of UUIDs must be a multiple of 4 between %d and 64",
-						64 - 4 * (DEDUP_LEVELS - 1))));
 	if (get_call_result_type(fcinfo, NULL, &funcctx->tuple_desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &n);
-	split->ids = MemoryContextAllocHuge(CurrentMemoryContext,
-										sizeof(DedupId) * ((Size) n + 1));
-	split->n = dedup_sort(split->ids, given, n);
-	split->level = (64 - bits) / 4;
-	split->most = PG_GETARG_INT32(2);
-	split->done = 0;
-	split->levels = 0;
+	if (!PG_ARGISNULL(0))
+	{
+		given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &n);
+		split->ids = MemoryContextAllocHuge(CurrentMemoryContext,
+											sizeof(DedupId) * ((Size) n + 1));
+		split->n = dedup_sort(split->ids, given, n);
+	}
+	split->chunks = get_chunks(fcinfo, 1, &split->nchunks);
+	if (!PG_ARGISNULL(2))
+	{
+		given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(2), &n);
+		find_cut(split, n == 0 ? NULL : &given[n - 1]);
+	}
 	funcctx->user_fctx = split;
 }
 
 /*
- * Returns the ids of the next chunk, and its number: it has all ids of the level, or
- * of a finer one where they are too many.
+ * The end of a chunk that begins and may end somewhere, but not within ids of one
+ * number: before these if others are left, or after them.
  */
-static Datum
-split_chunk(Split *split, int64 *chunk)
+static int
+whole_number(const Split *split, int begin, int end)
 {
-	int			level = split->level;
-	int			begin = split->done;
-	uint64		high = dedup_high(&split->ids[begin]);
-	uint64		mask;
-	int			lo;
+	int64		number;
+	int			first;
 
-	for (;; level++)
+	if (end == split->n)
+		return end;
+	number = number_of(&split->ids[end]);
+	first = from_number(split, number);
+	if (first > begin)
+		return first;
+	return number == PG_INT64_MAX ? split->n : from_number(split, number + 1);
+}
+
+/* Returns the ids of the next chunk, and its number. */
+static Datum
+next_chunk(Split *split, int64 *chunk)
+{
+	int			begin = split->done;
+	int			end = split->n;
+	int64		number = number_of(&split->ids[begin]);
+
+	while (split->next < split->nchunks && split->chunks[split->next] <= number)
+		split->next++;
+	*chunk = split->cuts ? number :
+		split->next == 0 ? PG_INT64_MIN : split->chunks[split->next - 1];
+	if (split->next < split->nchunks)
+		end = from_number(split, split->chunks[split->next]);
+	else if (split->size > 0)
 	{
-		mask = dedup_level_mask(level);
-		dedup_range(split->ids, split->n, high & mask, high | ~mask, &lo, &split->done);
-		if (split->most == 0 || split->done - lo <= split->most ||
-			level == DEDUP_LEVELS - 1)
-			break;
+		end = Min(end, (split->cuts ? begin : split->cut) + split->size);
+		end = whole_number(split, begin, end);
+		split->cuts = true;
 	}
-	if (split->most > 0 && level > 0)
-		split->levels |= 1 << level;
-	*chunk = (int64) ((high & mask) | level);
-	return dedup_uuid_array(split->ids + begin, split->done - begin);
+	split->done = end;
+	return dedup_uuid_array(split->ids + begin, end - begin);
 }
 
 /*
- * roaring64_uuids_split(uuid[], bits integer, most integer) returns rows (chunk
- * bigint, ids uuid[]): the ids, in any order, by the chunks that they belong to,
- * whose ids differ in that many of their first 64 bits.  If "most" is not 0, they
- * differ in fewer where there are more than that, and the marks of levels follow.
+ * roaring64_uuids_split(uuid[], chunks bigint[], last uuid[]) returns rows (chunk
+ * bigint, ids uuid[]): the ids, in any order, by the chunks that they belong to, of
+ * which those that exist are given by their numbers, ascending.  If "last" is not
+ * NULL, its last element, if any, is the last id of the last of them, and ids past both
+ * are cut into chunks of their own if they are too many for one.
  */
 PG_FUNCTION_INFO_V1(roaring64_uuids_split);
 Datum
@@ -342,16 +336,9 @@ roaring64_uuids_split(PG_FUNCTION_ARGS)
 	}
 	funcctx = SRF_PERCALL_SETUP();
 	split = funcctx->user_fctx;
-	if (split->done < split->n)
-		values[1] = split_chunk(split, &chunk);
-	else if (split->levels != 0)
-	{
-		chunk = DEDUP_MARK(pg_rightmost_one_pos32(split->levels));
-		split->levels &= split->levels - 1;
-		values[1] = dedup_uuid_array(NULL, 0);
-	}
-	else
+	if (split->done == split->n)
 		SRF_RETURN_DONE(funcctx);
+	values[1] = next_chunk(split, &chunk);
 	values[0] = Int64GetDatum(chunk);
 	SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
 															   values, nulls)));

@@ -106,7 +106,7 @@ SELECT outcome(s) FROM unnest(ARRAY[
 	'SELECT roaring64_dedup_create(''seen'')', 'SELECT roaring64_dedup_create(''Mixed Case'')', 'SELECT roaring64_dedup_create(repeat(''x'', 60))',
 	'SELECT roaring64_dedup_create(NULL)', 'SELECT roaring64_dedup_create(''nowhere.x'')',
 	'SELECT roaring64_dedup_create(''x'', id_type => ''integer'')', 'SELECT roaring64_dedup_create(''x'', id_type => NULL)',
-	'SELECT roaring64_dedup_create(''x'', id_type => ''uuid'', chunk_bits => 50)', 'SELECT roaring64_dedup_create(''x'', remember => ''1 day'', keep => 5)',
+	'SELECT roaring64_dedup_create(''x'', id_type => ''uuid'', chunk_bits => 48)', 'SELECT roaring64_dedup_create(''x'', remember => ''1 day'', keep => 5)',
 	'SELECT roaring64_dedup_create(''x'', remember => ''1 month'')', 'SELECT roaring64_dedup_create(''x'', remember => ''294000 years'')',
 	'SELECT roaring64_dedup_create(''x'', remember => ''0'')', 'SELECT roaring64_dedup_create(''x'', remember => ''-1 day'')',
 	'SELECT roaring64_dedup_create(''x'', keep => 0)', 'SELECT roaring64_dedup_create(''x'', chunk_bits => 61)',
@@ -442,21 +442,37 @@ SELECT roaring64_dedup_export_uuids('texts', 'k') = ARRAY(SELECT roaring64_dedup
 SELECT outcome(s) FROM unnest(ARRAY['SELECT roaring64_dedup_claim(''uuids'', ''k'', 7)', 'SELECT roaring64_dedup_claim(''uuids'', ''k'', ''7001'')', 'SELECT roaring64_dedup_claim(''texts'', ''k'', 7)',
 	'SELECT roaring64_dedup_claim(''texts'', ''k'', gen_random_uuid())', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ARRAY[1])', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ''{NULL}'')',
 	'SELECT roaring64_dedup_import(''uuids'', ''k'', ''{1}'')', 'SELECT roaring64_dedup_export(''uuids'', ''k'')', 'SELECT roaring64_dedup_import_uuids(''uuids'', ''k'', ''{NULL}'')']) AS s;
--- chunks of deeper levels as there are more ids; of one that was chosen; and where all agree in 48 bits and more
-SELECT roaring64_dedup_create('chosen', id_type => 'uuid', chunk_bits => 56), roaring64_dedup_create('alike', id_type => 'uuid');
-CREATE FUNCTION level(chunk bigint) RETURNS bigint RETURN chunk & 15;
-SELECT cardinality(roaring64_dedup_import_uuids(name, 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 500) AS i))) FROM unnest('{uuids,chosen}'::text[]) AS name;
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
-SELECT cardinality(roaring64_dedup_claim_many(name, 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 20000) AS i))) FROM unnest('{uuids,chosen}'::text[]) AS name;
+-- of all chunks, how many there are, how many ids the largest has, and how many there are
+-- in all; and what is not as it must be: ids that are not in a chunk's range, which ends
+-- where the next one of any generation begins, or that do not ascend
+CREATE FUNCTION number(id uuid) RETURNS bigint IMMUTABLE
+RETURN ('x' || left(replace(id::text, '-', ''), 16))::bit(64)::bigint # (-9223372036854775807 - 1);
+CREATE FUNCTION shape(name text, OUT chunks bigint, OUT most bigint, OUT ids bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT count(*), max(cardinality(c.ids)), sum(cardinality(c.ids)), count(*) FILTER (WHERE NOT'
+		' (number(c.ids[1]) >= chunk AND (next IS NULL OR number(c.ids[cardinality(c.ids)]) < next)'
+		' AND c.ids = ARRAY(SELECT DISTINCT u FROM unnest(c.ids) AS u ORDER BY u)))'
+		' FROM %1$I AS c, LATERAL (SELECT min(chunk) FROM %1$I AS n WHERE n.key = c.key AND n.chunk > c.chunk) AS n (next)', name || '_chunks')
+	INTO chunks, most, ids, wrong;
+END $$;
+-- one chunk, and many at once
+SELECT roaring64_dedup_create('alike', id_type => 'uuid'), roaring64_dedup_create('grows', id_type => 'uuid');
+SELECT cardinality(roaring64_dedup_import_uuids('uuids', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 200) AS i)));
+SELECT * FROM shape('uuids');
+SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 20000) AS i)));
 CALL roaring64_dedup_fold('uuids');
-CALL roaring64_dedup_fold('chosen');
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM uuids_chunks GROUP BY 1 ORDER BY 1;
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM chosen_chunks GROUP BY 1 ORDER BY 1;
-SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT format('00000000-0000-0000-0000-%s', lpad(to_hex(i), 12, '0'))::uuid FROM generate_series(1, 20000) AS i)));
+SELECT * FROM shape('uuids');
+-- ids with the same first 64 bits are one chunk, however many
+CREATE FUNCTION zeros(n bigint) RETURNS uuid IMMUTABLE RETURN format('00000000-0000-0000-0000-%s', lpad(to_hex(n), 12, '0'))::uuid;
+SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT zeros(i) FROM generate_series(1, 2000) AS i)));
 CALL roaring64_dedup_fold('alike');
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM alike_chunks GROUP BY 1 ORDER BY 1;
--- a key that grows fold by fold goes one level deeper at a time
-SELECT roaring64_dedup_create('grows', id_type => 'uuid');
+SELECT cardinality(roaring64_dedup_import_uuids('alike', 'k', ARRAY(SELECT zeros(i) FROM generate_series(2001, 3000) AS i)));
+SELECT * FROM shape('alike');
+SELECT cardinality(roaring64_dedup_import_uuids('alike', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 2000) AS i) || 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid));
+SELECT * FROM shape('alike');
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('alike', 'k', zeros(n)) <> (n BETWEEN 1 AND 3000)), roaring64_dedup_seen('alike', 'k', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+	roaring64_dedup_seen('alike', 'k', 'ffffffff-ffff-ffff-ffff-fffffffffffe') FROM generate_series(0, 3100, 7) AS n;
+-- a key that grows fold by fold, of ids at random and then of ids that ascend
 DO $$
 BEGIN
 	FOR i IN 0 .. 35 LOOP
@@ -464,32 +480,40 @@ BEGIN
 		CALL roaring64_dedup_fold('grows');
 	END LOOP;
 END $$;
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
+SELECT chunks BETWEEN 361 AND 800 AS chunks, most <= 250 AS most, ids, wrong FROM shape('grows');
+CREATE FUNCTION ascending(n bigint) RETURNS uuid IMMUTABLE RETURN ('ff' || lpad(to_hex(n), 14, '0') || left(md5(n::text), 16))::uuid;
+DO $$
+BEGIN
+	FOR i IN 0 .. 9 LOOP
+		PERFORM roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(i * 300 + 1, i * 300 + 300) AS n));
+		CALL roaring64_dedup_fold('grows');
+	END LOOP;
+	PERFORM roaring64_dedup_import_uuids('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(3001, 10000) AS n));
+END $$;
+SELECT most <= 250 AS most, ids, wrong FROM shape('grows');
 SELECT (SELECT count(*) FROM unnest(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 90000) AS n))) AS new WHERE new) AS new,
 	(SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 90000, 2) AS n))) AS gone WHERE gone) AS gone, roaring64_dedup_count('grows', 'k');
 CALL roaring64_dedup_fold('grows');
-SELECT roaring64_dedup_count('grows', 'k'), roaring64_dedup_export_uuids('grows', 'k') = ARRAY(SELECT md5(n::text)::uuid FROM generate_series(2, 90000, 2) AS n ORDER BY 1) AS exported;
--- one id of a large chunk is found in parts of it: the ends, what is between, and where ids are spread unevenly
-CREATE FUNCTION uneven(n bigint) RETURNS uuid IMMUTABLE RETURN (lpad(to_hex(n * n), 8, '0') || right(md5(n::text), 24))::uuid;
-SELECT roaring64_dedup_create('uneven', id_type => 'uuid', chunk_bits => 64);
-SELECT cardinality(roaring64_dedup_import_uuids('uneven', 'k', ARRAY(SELECT uneven(n) FROM generate_series(1, 20000) AS n)));
-SELECT count(*), bool_and(pg_column_size(ids) = 320020) AS plain FROM uneven_chunks;
-SELECT count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', uneven(n)) <> (n BETWEEN 1 AND 20000)),
-	count(*) FILTER (WHERE roaring64_dedup_seen('uneven', 'k', (left(uneven(n)::text, 35) || CASE right(uneven(n)::text, 1) WHEN '0' THEN '1' ELSE '0' END)::uuid)) AS beside
-FROM (SELECT generate_series(0, 200) UNION SELECT generate_series(0, 20200, 37) UNION SELECT generate_series(19900, 20100)) AS s (n);
-SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', md5(n::text)::uuid) <> (n <= 90000 AND n % 2 = 0)) FROM generate_series(1, 100000, 7) AS n;
--- ids that begin with zeros have chunks of low numbers, where marks are
-CREATE FUNCTION zeros(n bigint) RETURNS uuid IMMUTABLE RETURN format('00000000-0000-0000-0000-%s', lpad(to_hex(n), 12, '0'))::uuid;
-SELECT cardinality(roaring64_dedup_import_uuids('grows', 'k', ARRAY(SELECT zeros(n) FROM generate_series(1, 6000) AS n)));
-SELECT chunk, cardinality(ids) FROM grows_chunks WHERE chunk BETWEEN 0 AND 207 ORDER BY chunk;
-SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', zeros(n)) <> (n BETWEEN 1 AND 6000)),
-	(SELECT count(*) FROM unnest(roaring64_dedup_seen_many('grows', 'k', ARRAY(SELECT zeros(n) FROM generate_series(0, 7000) AS n))) AS s WHERE s) AS many
-FROM generate_series(0, 7000, 7) AS n;
--- what comes after them goes where chunks are not full, not where these are
-SELECT cardinality(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(100001, 101000) AS n)));
-CALL roaring64_dedup_fold('grows');
-SELECT level(chunk), count(*), sum(cardinality(ids)) FROM grows_chunks GROUP BY 1 ORDER BY 1;
--- a key of which all is forgotten begins again at level 0
+SELECT wrong FROM shape('grows');
+SELECT roaring64_dedup_count('grows', 'k'), roaring64_dedup_export_uuids('grows', 'k') =
+	ARRAY(SELECT md5(n::text)::uuid FROM generate_series(2, 90000, 2) AS n UNION SELECT ascending(n) FROM generate_series(1, 10000) AS n ORDER BY 1) AS exported;
+SELECT count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', md5(n::text)::uuid) <> (n <= 90000 AND n % 2 = 0)),
+	count(*) FILTER (WHERE roaring64_dedup_seen('grows', 'k', ascending(n)) <> (n <= 10000)) FROM generate_series(1, 100000, 7) AS n;
+SELECT (SELECT count(*) FROM unnest(roaring64_dedup_seen_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 100000) AS n))) AS s WHERE s) AS random,
+	(SELECT count(*) FROM unnest(roaring64_dedup_seen_many('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(0, 20000) AS n))) AS s WHERE s) AS ascending;
+-- chunks of several generations are cut together
+SELECT roaring64_dedup_create('turns', keep => 3000, id_type => 'uuid');
+DO $$
+BEGIN
+	FOR i IN 0 .. 24 LOOP
+		PERFORM roaring64_dedup_claim_many('turns', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(i * 700 + 1, i * 700 + 700) AS n));
+		CALL roaring64_dedup_fold('turns');
+		ASSERT (SELECT wrong FROM shape('turns')) = 0;
+		ASSERT (SELECT bool_and(roaring64_dedup_seen('turns', 'k', md5(n::text)::uuid)) FROM generate_series(greatest(1, i * 700 - 2299), i * 700 + 700) AS n);
+	END LOOP;
+END $$;
+SELECT count(DISTINCT generation) AS generations, count(*) > count(DISTINCT chunk) AS shared FROM turns_chunks;
+-- a key of which all is forgotten begins again with one chunk
 SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', roaring64_dedup_export_uuids('grows', 'k'))) AS f WHERE f;
 CALL roaring64_dedup_fold('grows');
 SELECT roaring64_dedup_claim_many('grows', 'k', ARRAY[md5('a'), md5('b')]::uuid[]);
@@ -515,7 +539,7 @@ BEGIN
 	DELETE FROM plain;
 	EXECUTE format('SELECT roaring64_dedup_create(%L, id_type => %L, chunk_bits => %L%s)', name, id_type, bits, kept);
 	IF guarded IS NOT NULL THEN EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name || guarded); END IF;
-	IF bits IS NULL THEN		-- chunks of two levels
+	IF bits IS NULL THEN		-- many chunks
 		INSERT INTO plain SELECT 'k1', n FROM generate_series(1000001, 1009000) AS n;
 		PERFORM import(name, 'k1', id_type, ARRAY(SELECT generate_series(1000001, 1003000)::bigint)),
 			import(name, 'k1', id_type, ARRAY(SELECT generate_series(1000001, 1009000)::bigint));
@@ -570,20 +594,21 @@ BEGIN
 		END CASE;
 		IF a IS DISTINCT FROM b THEN RAISE 'seed %, step %: % instead of %', seed, i, a, b; END IF;
 	END LOOP;
+	ASSERT id_type = 'bigint' OR (SELECT wrong FROM shape(name)) = 0;
 	PERFORM roaring64_dedup_drop(name);
 END $$;
 CALL random_operations('r1', 'bigint', 20, '', 200);
 CALL random_operations('r2', 'bigint', 8, ', keep => 1000000', 200);
 CALL random_operations('r3', 'bigint', 60, ', remember => ''1 day''', 200);
 CALL random_operations('r4', 'uuid', NULL, '', 200);
-CALL random_operations('r5', 'uuid', 52, ', keep => 1000000', 200);
-CALL random_operations('r6', 'text', 64, ', remember => ''1 day''', 200);
+CALL random_operations('r5', 'uuid', NULL, ', keep => 1000000', 200);
+CALL random_operations('r6', 'text', NULL, ', remember => ''1 day''', 200);
 CALL random_operations('r7', 'text', NULL, ', keep => 1000000', 200);
 -- where rows are not found by their index but by statements: in one table or the other
 CALL random_operations('r8', 'bigint', 20, '', 200, '_claims');
 CALL random_operations('r9', 'bigint', 8, ', keep => 1000000', 200, '_chunks');
 CALL random_operations('ra', 'uuid', NULL, '', 200, '_chunks');
-CALL random_operations('rb', 'text', 64, ', remember => ''1 day''', 200, '_claims');
+CALL random_operations('rb', 'text', NULL, ', remember => ''1 day''', 200, '_claims');
 
 --
 -- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept

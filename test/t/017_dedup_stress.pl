@@ -449,7 +449,7 @@ sub change_beside_prepare
 for my $set (@sets)
 {
 	my $id = query("SELECT as_id('$set', 1)");
-	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[kept('$set', 1)]::uuid[], 64)";
+	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[kept('$set', 1)]::uuid[], NULL, NULL)";
 	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, ids FROM $split";
 	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
 
