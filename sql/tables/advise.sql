@@ -186,7 +186,7 @@ BEGIN
 			FROM drawn, @extschema@.roaring64_cardinality(s) AS ids),
 		sizes AS MATERIALIZED (
 			SELECT *, weight * greatest(ids, 1) / greatest(cardinality, 1) AS times,
-				bytes + CASE WHEN bytes < 126 THEN 1 ELSE 4 END AS raw,
+				bytes + CASE WHEN bytes < 127 THEN 1 ELSE 4 END AS raw,
 				array_containers + bitset_containers + run_containers AS containers, row_number() OVER () AS seed,
 				sum(least(cardinality, 65536)) OVER (ROWS UNBOUNDED PRECEDING) AS upto
 			FROM parts, @extschema@.roaring64_stats(part)),

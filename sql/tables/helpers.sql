@@ -2,10 +2,10 @@
 -- The list of all tables of helpers.
 --
 
--- Whether the caller may read a table, and trusts the owners of it and its partitions.  A
--- query of a table can execute what they have attached, if only to plan it: functions of
--- policies, and of conditions of indexes.  A superuser, who can act as anybody, trusts
--- superusers, which the owner of the schema has to be, too, who can put another table there.
+-- Whether the caller may read a table, and trusts the owners of it, of its partitions and of
+-- their schemas.  A query of a table can execute what they have attached, if only to plan it:
+-- functions of policies, and of conditions of indexes; and the owner of a schema can put
+-- another table there.  A superuser, who can act as anybody, trusts superusers only.
 CREATE FUNCTION _roaring64_may_look(named regclass)
 RETURNS boolean
 LANGUAGE sql STABLE PARALLEL RESTRICTED COST 10
@@ -22,7 +22,7 @@ AS $$
 		AND me.rolname = current_user
 $$;
 COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
-'whether the caller may read a table and trusts its owner';
+'whether the caller may read a table and trusts its owners';
 
 CREATE FUNCTION _roaring64_helpers_bytes(VARIADIC tables regclass[])
 RETURNS bigint

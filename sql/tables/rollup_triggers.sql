@@ -254,7 +254,8 @@ BEGIN
 	END IF;
 	FOR event IN SELECT jsonb_array_elements_text(names->'events') LOOP
 		EXECUTE @extschema@._roaring64_rollup_fill('CREATE {replace} FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql '
-			'SECURITY DEFINER {settings} AS {body}; COMMENT ON FUNCTION {function}() IS {part}', names || jsonb_build_object(
+			'SECURITY DEFINER {settings} AS {body}; REVOKE ALL ON FUNCTION {function}() FROM PUBLIC; '
+			'COMMENT ON FUNCTION {function}() IS {part}', names || jsonb_build_object(
 				'replace', replace, 'function', names->event, 'settings', settings,
 				'body', quote_literal(E'\n-- made by roaring64_rollup_create; see docs/rollups.md'
 									  || @extschema@._roaring64_rollup_body(event, names, copying))));

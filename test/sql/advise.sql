@@ -146,6 +146,10 @@ SELECT a.statement, runs(a.statement) FROM (
 	SELECT * FROM roaring64_advise('ids', 'ids')) AS a
 WHERE a.what ~ 'chunks' ORDER BY 1;
 
+-- sets of 126 bytes, which have the shortest header, stay as they are
+CREATE TABLE edge AS SELECT roaring64_agg(i * 3) AS ids FROM generate_series(1, 49) AS i, generate_series(1, 100) AS g GROUP BY g;
+SELECT DISTINCT pg_column_size(ids) FROM edge;
+SELECT what, advice FROM roaring64_advise('edge', 'ids');
 -- a sample: of sets of which a page has megabytes, and of ids, which need an index
 CREATE TABLE many (id int, ids roaring64 NOT NULL);
 ALTER TABLE many ALTER ids SET STORAGE EXTERNAL;

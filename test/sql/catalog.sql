@@ -14,7 +14,7 @@ CREATE TEMP VIEW members AS
 CREATE TEMP VIEW functions AS
 	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)
 			OR prorettype = 'trigger'::regtype
-			OR proname ~ '^_?roaring64_rollup_(deparse|follow|attach|try|drop|matches|tables)$' AS on_tables
+			OR proname ~ '^_?roaring64_rollup_(deparse|follow|attach|try|drop|matches)$' AS on_tables
 	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS
 	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
