@@ -13,7 +13,8 @@
 -- NAME_windows has a row for a key where its window, or an import, needs one, and for
 -- each key of UUIDs: which ids a chunk of these has depends on what other chunks there
 -- are, so a fold and an import lock it before they look at them, and write it before
--- they write to them, lest a REPEATABLE READ transaction miss that.
+-- they write to them, lest a REPEATABLE READ transaction miss that.  What goes with a
+-- window by time only widens the range of the chunk before it, and needs no lock.
 --
 -- A change looks at the row and the chunks with one snapshot, writes a row, and
 -- looks into the chunks once more with a snapshot taken after that.  If the id was
@@ -293,7 +294,7 @@ BEGIN
 				   CASE WHEN bigints THEN 85 ELSE 100 END, CASE WHEN bigints THEN 3400 ELSE 8160 END);
 	EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
 	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
-				   ' partly boolean NOT NULL DEFAULT false, imports bigint NOT NULL DEFAULT 0)'
+				   ' partly boolean NOT NULL DEFAULT false, written uuid)'
 				   ' WITH (fillfactor = 80)', home, base || '_windows');
 	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
 				   ' id_type text NOT NULL, chunk_bits integer, remember interval, keep bigint,'
@@ -504,8 +505,8 @@ COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], bigint[], uuid[]) IS
 -- Begins the next generation of the keys from low to high whose own is full, and
 -- forgets the generations before that.  Full is one with so many ids that are there,
 -- also if all that wait to leave chunks of the key were in it.  The rows of windows
--- of these keys must be locked.
-CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint, clock bigint)
+-- of these keys must be locked, or of several those with a mark.
+CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint, clock bigint, mark uuid)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
@@ -516,15 +517,16 @@ DECLARE
 BEGIN
 	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL'
 				   ' THEN greatest($4, (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
-				   ' WHERE key BETWEEN $1 AND $2 AND CASE WHEN partly THEN false WHEN generation IS NULL THEN true'
+				   ' WHERE key BETWEEN $1 AND $2 AND ($5 IS NULL OR written = $5)'
+				   ' AND CASE WHEN partly THEN false WHEN generation IS NULL THEN true'
 				   ' WHEN ' || ids || ' < $3 THEN false ELSE ' || ids || ' >='
 				   ' $3 + (SELECT count(*) FROM %1$s AS c WHERE c.key = w.key AND NOT c.present) END', VARIADIC names)
-	USING low, high, keep, clock;
+	USING low, high, keep, clock, mark;
 	EXECUTE format('DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
 				   ' AND c.generation < w.oldest', VARIADIC names)
 	USING low, high;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint) IS
+COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint, uuid) IS
 'begins and forgets generations of a dedup set';
 
 -- Remembers ids, as members of chunks, and returns those that are new.  The key's
@@ -556,7 +558,7 @@ BEGIN
 			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for all others.';
 	END IF;
 	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
-				   ' DO UPDATE SET imports = w.imports WHERE false', VARIADIC o.names) USING $2;
+				   ' DO UPDATE SET written = w.written WHERE false', VARIADIC o.names) USING $2;
 	-- the clock may have gone on, or the window changed, while that was waited for
 	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names)
@@ -602,9 +604,9 @@ DECLARE
 	grown_chunks bigint[];
 BEGIN
 	IF keep IS NOT NULL THEN
-		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock);
+		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock, NULL);
 	END IF;
-	EXECUTE format('UPDATE %3$s SET imports = imports + 1, partly = partly OR EXISTS'
+	EXECUTE format('UPDATE %3$s SET written = NULL, partly = partly OR EXISTS'
 				   ' (SELECT FROM %1$s AS c WHERE c.key = $1), generation = CASE WHEN $3 THEN generation END,'
 				   ' oldest = CASE WHEN $3 THEN oldest END WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
 	INTO generation USING $2, generation, keep IS NOT NULL;
@@ -673,12 +675,12 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_next(text[], boolean, bigint, text, text, bigint, text) IS
 'which keys a fold of a dedup set takes next';
 
--- Moves the claims of the keys from low to high, only of the given ones unless these are
+-- Moves the claims of the keys from low to high, of those with the mark unless that is
 -- NULL, of one key those from part to before rest.  First what was forgotten, or turned over
 -- since it came, leaves the chunks, of which one with nothing in it goes; then what is there
 -- goes into them.  A row that is turned over in between is left.  If the rows that others
 -- hold are passed over, the key is folded partly.
-CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text, keys text[],
+CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text, mark uuid,
 									  part text, rest text, pass_over boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
@@ -687,7 +689,8 @@ AS $$
 DECLARE
 	one CONSTANT boolean := low = high;
 	these text := CASE WHEN one THEN 'c.key = $1' ELSE 'c.key BETWEEN $1 AND $2' END
-		|| CASE WHEN keys IS NULL THEN '' ELSE ' AND c.key = ANY ($5)' END
+		|| CASE WHEN mark IS NULL OR one THEN '' ELSE
+			' AND c.key IN (SELECT w.key FROM %3$s AS w WHERE w.key BETWEEN $1 AND $2 AND w.written = $5)' END
 		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
 		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
 	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
@@ -704,7 +707,7 @@ BEGIN
 				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id::text) AS ids,'
 				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id::text) FILTER (WHERE present) AS back_ids'
 				   ' FROM gone', VARIADIC names)
-	INTO turned USING low, high, part, rest, keys;
+	INTO turned USING low, high, part, rest, mark;
 	IF turned.keys IS NOT NULL THEN
 		EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
 					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
@@ -724,17 +727,17 @@ BEGIN
 				   ' WHERE random() >= 0 ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
 				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
-	INTO grown_keys, grown_chunks USING low, high, part, rest, keys, generation, turned.back, turned.back_ids;
+	INTO grown_keys, grown_chunks USING low, high, part, rest, mark, generation, turned.back, turned.back_ids;
 	IF names[10] <> '' AND grown_keys IS NOT NULL THEN
 		EXECUTE names[10] USING grown_keys, grown_chunks;
 	END IF;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, text[], text, text, boolean) IS
+COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, uuid, text, text, boolean) IS
 'moves claims of a dedup set into its chunks';
 
 -- The same with generations; or, past the claims, what goes with the window.  Where the
--- rows of windows matter, only the keys are folded whose rows are locked: another one can
--- be claimed from meanwhile.
+-- rows of windows matter, those of the keys are locked and marked: another key between them
+-- can get claims meanwhile, and is not folded.
 CREATE FUNCTION _roaring64_dedup_step(names text[], windows boolean, cutoff bigint, keep bigint, clock bigint,
 									  generation bigint, low text, high text, part text, rest text, pass_over boolean)
 RETURNS void
@@ -742,28 +745,26 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys text[];
+	mark uuid := CASE WHEN keep IS NOT NULL OR names[10] <> '' THEN gen_random_uuid() END;
 BEGIN
 	IF windows THEN
 		EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC names)
 		USING low, high, cutoff;
 		RETURN;
 	END IF;
-	IF keep IS NOT NULL OR names[10] <> '' THEN
-		EXECUTE format('WITH w AS (INSERT INTO %3$s AS w (key)'
-					   ' SELECT DISTINCT key FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key'
-					   ' ON CONFLICT (key) DO UPDATE SET imports = w.imports + 1'
-					   ' RETURNING key) SELECT coalesce(array_agg(key), ''{}'') FROM w', VARIADIC names)
-		INTO keys USING low, high;
+	IF mark IS NOT NULL THEN
+		EXECUTE format('INSERT INTO %3$s (key, written) ' || CASE WHEN low = high THEN 'VALUES ($1, $3)'
+			ELSE 'SELECT DISTINCT key, $3 FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key' END
+			|| ' ON CONFLICT (key) DO UPDATE SET written = excluded.written', VARIADIC names) USING low, high, mark;
 	END IF;
 	IF keep IS NOT NULL AND part IS NULL THEN
-		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock);
+		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock, mark);
 	END IF;
 	EXECUTE format('UPDATE %3$s SET partly = $3, generation = CASE WHEN $4 THEN generation END,'
-				   ' oldest = CASE WHEN $4 THEN oldest END WHERE key BETWEEN $1 AND $2'
+				   ' oldest = CASE WHEN $4 THEN oldest END WHERE key BETWEEN $1 AND $2 AND ($5 IS NULL OR written = $5)'
 				   ' AND (partly <> $3 OR NOT $4 AND generation IS NOT NULL)', VARIADIC names)
-	USING low, high, rest IS NOT NULL OR pass_over, keep IS NOT NULL;
-	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, keys, part, rest, pass_over);
+	USING low, high, rest IS NOT NULL OR pass_over, keep IS NOT NULL, mark;
+	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, mark, part, rest, pass_over);
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,
 											text, text, text, text, boolean) IS
@@ -823,9 +824,9 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_reindex(regclass) IS
 'rebuilds indexes of claims that are mostly empty';
 
--- Goes through the keys, some at a time, each time in a transaction: whole keys,
--- or a part of one that has many claims.  What fails for some keys is tried for
--- one of them, then for two, and so on; for one key, without the rows that others hold;
+-- Goes through the keys, some at a time, each time in a transaction: whole keys, or a part
+-- of one that has many claims.  After a failure with several keys it goes on with one claim,
+-- then two, and so on.  What fails for one key is tried without the rows that others hold;
 -- and the key for which that fails, too, is left for the next fold, with a warning.
 --
 -- Rows of windows are locked by DO UPDATE, as Citus has no FOR UPDATE over several shards.  A

@@ -122,6 +122,7 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 	Datum		values[2] = {key, array};
 
 	rows->floors = table == DEDUP_CHUNKS && set->id == UUIDOID;
+	rows->known = PG_INT64_MIN;
 	rows->table = open_plain(set, table, rows);
 	if (rows->table == NULL)
 	{

@@ -23,7 +23,7 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-#define CHUNK_IDS	247			/* two of which fill a page */
+#define CHUNK_IDS	247			/* at most, of a new chunk; two fill a page, if keys are short */
 
 /* Ids that roaring64_uuids_split returns in parts. */
 typedef struct Split
@@ -35,7 +35,7 @@ typedef struct Split
 	int			next;			/* of the chunks, the first that is above */
 	int			cut;			/* the first id that may be cut off */
 	int			size;			/* of the parts they are cut into, or 0 */
-	bool		cuts;			/* the first part was returned */
+	bool		cuts;			/* the first part past the last chunk's ids was returned */
 	int			done;			/* ids returned */
 } Split;
 
@@ -300,7 +300,7 @@ next_chunk(Split *split, int64 *chunk)
 		end = from_number(split, split->chunks[split->next]);
 	else if (split->size > 0)
 	{
-		end = Min(end, (split->cuts ? begin : split->cut) + split->size);
+		end = Min(end, Max(begin, split->cut) + split->size);
 		end = whole_number(split, begin, end);
 		split->cuts = true;
 	}

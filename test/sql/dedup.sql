@@ -513,6 +513,9 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT count(DISTINCT generation) AS generations, count(*) > count(DISTINCT chunk) AS shared FROM turns_chunks;
+-- what is not as it must be is split somehow
+SELECT count(*), sum(cardinality(ids)) FROM _roaring64_uuids_split(ARRAY(SELECT ('00' || lpad(to_hex(n), 14, '0') || repeat('0', 16))::uuid
+	FROM generate_series(1, 1195) AS n WHERE n NOT BETWEEN 201 AND 999), ARRAY[-9223372036854774808], ARRAY['00000000-0000-0000-0000-000000000000'::uuid]);
 -- a key of which all is forgotten begins again with one chunk
 SELECT count(*) FROM unnest(roaring64_dedup_forget_many('grows', 'k', roaring64_dedup_export_uuids('grows', 'k'))) AS f WHERE f;
 CALL roaring64_dedup_fold('grows');

@@ -161,7 +161,7 @@ query((q{
 
 	CREATE FUNCTION change_mine(me integer, set text) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
-		x bigint := (random() * 30)::int * 10 + me;
+		x bigint := (random() * 300)::int * 10 + me;
 		was boolean := coalesce((SELECT there FROM mine AS m WHERE m.set = $2 AND client = me AND n = x), false);
 		kind text := (ARRAY['claim mine', 'forget mine', 'import'])[1 + floor(random() * 3)];
 		answer boolean;
@@ -299,7 +299,7 @@ query((q{
 	ALTER TABLE bigint_none_claims ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY all_keys ON bigint_none_claims USING (key <> '') WITH CHECK (key <> '');
 } =~ s/\[SETS\]/'[' . join(', ', map { "'$_'" } @sets) . ']'/er =~ s/\* N\)\]/'* ' . scalar(@sets) . ')]'/er));
-# so many that chunks of UUIDs are of two levels, the second one from the first fold on
+# so many that there are many chunks of UUIDs, of which some are cut
 for my $set (@sets)
 {
 	query("SELECT import('$set', 'k', ARRAY(SELECT -i FROM generate_series($_, $_ + 2499) AS i))") for 1, 2501;
