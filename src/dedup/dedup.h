@@ -96,11 +96,11 @@ typedef struct DedupRows
 	Snapshot	snapshot;		/* that sees them, if the scan does not ask it */
 	bool		begun;			/* with an element of the array */
 	bool		uuids;			/* elements are uuids, not bigints */
-	bool		floors;			/* chunks are found by any number in their range */
-	bool		first;			/* no row of this element's chunk was found yet */
+	bool		floors;			/* elements are in ranges of chunks */
+	bool		first;			/* no row for this element yet */
 	bool		any;			/* a row of some chunk was */
 	int64		chunk;			/* the last one found */
-	int64		known;			/* the highest number known to be in its range */
+	int64		known;			/* the highest number seen in its range */
 	const char *next;			/* of its elements */
 	uint64		left;			/* elements, or rows found */
 	SPITupleTable *found;		/* by a statement, without a table */

@@ -23,7 +23,7 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-#define CHUNK_IDS	247			/* at most, of a new chunk; two fill a page, if keys are short */
+#define CHUNK_IDS	247			/* of a new chunk; two fill a page */
 
 /* Ids that roaring64_uuids_split returns in parts. */
 typedef struct Split
@@ -35,7 +35,7 @@ typedef struct Split
 	int			next;			/* of the chunks, the first that is above */
 	int			cut;			/* the first id that may be cut off */
 	int			size;			/* of the parts they are cut into, or 0 */
-	bool		cuts;			/* the first part past the last chunk's ids was returned */
+	bool		cuts;			/* the last chunk was begun */
 	int			done;			/* ids returned */
 } Split;
 
