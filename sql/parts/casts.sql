@@ -56,19 +56,19 @@ COMMENT ON CAST (roaring64 AS bigint[]) IS
 -- src/type/int8range.c: ranges and multiranges
 --
 
+CREATE FUNCTION roaring64_from_range(int8range)
+RETURNS roaring64
+AS 'MODULE_PATHNAME', 'roaring64_from_range'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION roaring64_from_range(int8range) IS
+'set of all integers of a range';
+
 CREATE FUNCTION roaring64_from_multirange(int8multirange)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_from_multirange'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION roaring64_from_multirange(int8multirange) IS
 'set of all integers of a multirange';
-
-CREATE FUNCTION roaring64_from_range(int8range)
-RETURNS roaring64
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100
-RETURN roaring64_from_multirange(int8multirange($1));
-COMMENT ON FUNCTION roaring64_from_range(int8range) IS
-'set of all integers of a range';
 
 CREATE FUNCTION roaring64_to_multirange(roaring64)
 RETURNS int8multirange

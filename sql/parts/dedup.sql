@@ -68,8 +68,8 @@
 --	  4			the beginning of the names of functions of chunks' members
 --	  5			the aggregate that makes members of ids
 --	  6, 7		the union of members m as members, and what FROM needs for it
---	  8			what FROM needs after s (key, ids) for the parts p (chunk, ids) of s.ids
---				that chunks of the keys $1 to $2 may hold
+--	  8			what FROM needs after s (key, ids), of WITH, for the parts p (chunk, ids) of
+--				s.ids that chunks may hold
 --	  9			the same for those that are to be written to chunks
 --	  10		a statement that cuts chunks that have grown too large, of keys $1 with
 --				numbers $2, or nothing
@@ -190,7 +190,7 @@ BEGIN
 	END IF;
 	known := format(' JOIN (SELECT key, chunks, max(c.ids[cardinality(c.ids):]) AS last FROM %1$s AS c JOIN'
 					' (SELECT key, max(chunk) AS chunk, array_agg(DISTINCT chunk ORDER BY chunk) AS chunks FROM %1$s'
-					' WHERE key BETWEEN $1 AND $2 GROUP BY key) AS l USING (key, chunk) GROUP BY key, chunks) AS b'
+					' WHERE key IN (SELECT key FROM s) GROUP BY key) AS l USING (key, chunk) GROUP BY key, chunks) AS b'
 					' ON b.key = s.key, @extschema@._roaring64_uuids_split(s.ids, b.chunks', chunks);
 	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
 		known || ', NULL) AS p', ' LEFT' || known || ', coalesce(b.last, ''{}'')) AS p',
@@ -571,9 +571,10 @@ BEGIN
 				   ' AND id IN (SELECT id FROM %1$s' || rows_of || ' AND NOT present ORDER BY id FOR UPDATE)'
 				   ' RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
 	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
-	EXECUTE format('SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM (SELECT $1 AS key, $3 AS ids) AS s%8$s,'
-				   ' %2$s AS c WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
+	EXECUTE format('WITH s AS (SELECT $1 AS key, $3 AS ids)'
+				   ' SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
+				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM s%8$s, %2$s AS c'
+				   ' WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
 	INTO known USING $2, $2, ids, nothing;
 	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
 	INTO ids, any_new USING ids, known;
@@ -610,8 +611,8 @@ BEGIN
 				   ' (SELECT FROM %1$s AS c WHERE c.key = $1), generation = CASE WHEN $3 THEN generation END,'
 				   ' oldest = CASE WHEN $3 THEN oldest END WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
 	INTO generation USING $2, generation, keep IS NOT NULL;
-	EXECUTE format('WITH put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, $4, p.ids FROM (VALUES ($1, $3)) AS s (key, ids)%9$s'
+	EXECUTE format('WITH s AS (SELECT $1 AS key, $3 AS ids), put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
+				   ' SELECT s.key, p.chunk, $4, p.ids FROM s%9$s'
 				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
 				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
 				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
@@ -693,9 +694,8 @@ DECLARE
 			' AND c.key IN (SELECT w.key FROM %3$s AS w WHERE w.key BETWEEN $1 AND $2 AND w.written = $5)' END
 		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
 		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
-	parts CONSTANT text := '(SELECT s.key, p.chunk, p.ids FROM'
-		' (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id) GROUP BY key) AS s%8$s)'
-		' AS p WHERE c.key = p.key AND c.chunk = p.chunk';
+	parts CONSTANT text := '(WITH s AS (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id)'
+		' GROUP BY key) SELECT s.key, p.chunk, p.ids FROM s%8$s) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
 	turned record;
 	grown_keys text[];
 	grown_chunks bigint[];
@@ -905,8 +905,8 @@ RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
 BEGIN ATOMIC
 	SELECT 'SELECT ' || claims || ' FROM %1$s WHERE key = $1 AND present UNION ALL SELECT ' || members
-		|| ' FROM %2$s AS c LEFT JOIN (SELECT p.chunk, p.ids FROM'
-		' (SELECT $1 AS key, %5$s(id) AS ids FROM %1$s WHERE key = $1) AS s%8$s) AS p ON p.chunk = c.chunk WHERE c.key = $1';
+		|| ' FROM %2$s AS c LEFT JOIN (WITH s AS (SELECT $1 AS key, %5$s(id) AS ids FROM %1$s WHERE key = $1)'
+		' SELECT p.chunk, p.ids FROM s%8$s) AS p ON p.chunk = c.chunk WHERE c.key = $1';
 END;
 COMMENT ON FUNCTION _roaring64_dedup_remembered(text, text) IS
 'a query for what a dedup set remembers of a key';

@@ -131,8 +131,26 @@ roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
 }
 
 /*
+ * roaring64_from_range(int8range) returns roaring64: all its integers; the
+ * cast.  Errors if that exceeds the maximum size of a value.
+ */
+PG_FUNCTION_INFO_V1(roaring64_from_range);
+Datum
+roaring64_from_range(PG_FUNCTION_ARGS)
+{
+	int64		lo;
+	int64		hi;
+	r64_range	range;
+
+	roaring64_filled_bounds(fcinfo, 0, &lo, &hi);
+	range.lo = lo;
+	range.hi = hi;
+	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, &range, 1));
+}
+
+/*
  * roaring64_from_multirange(int8multirange) returns roaring64: all its
- * integers; the cast.  Errors if that exceeds the maximum size of a value.
+ * integers; the cast.  Errors as roaring64_from_range does.
  */
 PG_FUNCTION_INFO_V1(roaring64_from_multirange);
 Datum
