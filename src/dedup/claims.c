@@ -68,12 +68,6 @@ bigint_id(int64 value)
 	return id;
 }
 
-static int64
-bigint_of(const DedupId *id)
-{
-	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
-}
-
 /* The id of a text: the first 128 bits of the SHA-256 of its UTF-8. */
 static DedupId
 hash_text(text *value)
@@ -184,7 +178,7 @@ chunks_array(const DedupSet *set, const Batch *batch)
 
 	for (int i = 0; i < batch->n; i++)
 	{
-		int64		chunk = bigint_of(&batch->ids[i]) >> set->chunk_bits;
+		int64		chunk = dedup_number(&batch->ids[i]) >> set->chunk_bits;
 
 		if (n == 0 || chunk != chunks[n - 1])
 			chunks[n++] = chunk;
@@ -229,14 +223,14 @@ ids_array(const DedupSet *set, const DedupId *ids, int n)
 		return dedup_uuid_array(ids, n);
 	values = palloc(sizeof(int64) * n);
 	for (int i = 0; i < n; i++)
-		values[i] = bigint_of(&ids[i]);
+		values[i] = dedup_number(&ids[i]);
 	return roaring64_bigint_array(values, n);
 }
 
 static Datum
 id_datum(const DedupSet *set, const DedupId *id)
 {
-	return set->id == UUIDOID ? UUIDPGetDatum(id) : Int64GetDatum(bigint_of(id));
+	return set->id == UUIDOID ? UUIDPGetDatum(id) : Int64GetDatum(dedup_number(id));
 }
 
 /* What is known of an id, which is a row's first column. */
@@ -271,7 +265,7 @@ look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
 		batch->states[i].held |= bsearch(&batch->ids[i], ids, n, sizeof(DedupId),
 										 dedup_compare) != NULL;
 	if (n > 0)
-		*known = Max(*known, bigint_of(&ids[n - 1]));
+		*known = Max(*known, dedup_number(&ids[n - 1]));
 	if (PointerGetDatum(array) != members)
 		pfree(array);
 }
@@ -287,7 +281,7 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 	if (hi - lo == 1 && roaring64_toast_source(members, &source))
 	{
 		batch->states[lo].held |= r64_source_contains(&source.source,
-													  bigint_of(&batch->ids[lo]));
+													  dedup_number(&batch->ids[lo]));
 		roaring64_close_source(&source);
 		return;
 	}
@@ -297,7 +291,7 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 	if (hi - lo > 1)
 		r64_index_set(&view);
 	for (int i = lo; i < hi; i++)
-		batch->states[i].held |= r64_contains(&view, bigint_of(&batch->ids[i]));
+		batch->states[i].held |= r64_contains(&view, dedup_number(&batch->ids[i]));
 	r64_close(&view);
 	if (PointerGetDatum(flat) != members)
 		pfree(flat);

@@ -122,6 +122,7 @@ extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
 extern Datum dedup_uuid_array(const DedupId *ids, int n);
 extern const DedupId *dedup_uuids(ArrayType *array, int *n);
 extern uint64 dedup_high(const DedupId *id);
+extern int64 dedup_number(const DedupId *id);
 extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);
 extern int	dedup_first_from(const DedupId *ids, int n, uint64 high);

@@ -83,6 +83,13 @@ dedup_high(const DedupId *id)
 	return pg_ntoh64(high);
 }
 
+/* The bigint that is an id, or by which chunks of UUIDs are numbered. */
+int64
+dedup_number(const DedupId *id)
+{
+	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
+}
+
 /* Orders ids, as qsort() wants it. */
 int
 dedup_compare(const void *a, const void *b)
@@ -205,13 +212,6 @@ get_chunks(FunctionCallInfo fcinfo, int argument, int *n)
 	return (const int64 *) ARR_DATA_PTR(array);
 }
 
-/* The number in chunks of an id. */
-static int64
-number_of(const DedupId *id)
-{
-	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
-}
-
 /* The position of the first id with a number or a higher one. */
 static int
 from_number(const Split *split, int64 number)
@@ -226,8 +226,8 @@ find_cut(Split *split, const DedupId *last)
 	int			n;
 
 	if (last != NULL)
-		split->cut = number_of(last) == PG_INT64_MAX ? split->n :
-			from_number(split, number_of(last) + 1);
+		split->cut = dedup_number(last) == PG_INT64_MAX ? split->n :
+			from_number(split, dedup_number(last) + 1);
 	else if (split->nchunks > 0)
 		split->cut = from_number(split, split->chunks[split->nchunks - 1]);
 	n = split->n - split->cut;
@@ -277,7 +277,7 @@ whole_number(const Split *split, int begin, int end)
 
 	if (end == split->n)
 		return end;
-	number = number_of(&split->ids[end]);
+	number = dedup_number(&split->ids[end]);
 	first = from_number(split, number);
 	if (first > begin)
 		return first;
@@ -290,7 +290,7 @@ next_chunk(Split *split, int64 *chunk)
 {
 	int			begin = split->done;
 	int			end = split->n;
-	int64		number = number_of(&split->ids[begin]);
+	int64		number = dedup_number(&split->ids[begin]);
 
 	while (split->next < split->nchunks && split->chunks[split->next] <= number)
 		split->next++;
