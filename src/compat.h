@@ -21,7 +21,12 @@
  */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
+#define roaring64_hex_decode(src, len, dst, context) \
+	hex_decode_safe(src, len, dst, context)
 #else
+#define roaring64_hex_decode(src, len, dst, context) \
+	hex_decode(src, len, dst)
+#define SOFT_ERROR_OCCURRED(context) false
 #define ereturn(context, dummy_value, ...) \
 	do { \
 		(void) (context); \

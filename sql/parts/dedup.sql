@@ -486,10 +486,10 @@ COMMENT ON FUNCTION _roaring64_uuids_andnot(uuid[], uuid[]) IS
 
 CREATE FUNCTION _roaring64_uuids_cardinality(uuid[])
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'roaring64_uuids_cardinality'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 1
+RETURN pg_catalog.cardinality($1);
 COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
-'number of elements, by the header of an array';
+'number of elements';
 
 CREATE FUNCTION _roaring64_uuids_split(uuid[], chunks bigint[], last uuid[], OUT chunk bigint, OUT ids uuid[])
 RETURNS SETOF record

@@ -276,22 +276,20 @@ COMMENT ON FUNCTION roaring64_stats(roaring64) IS
 'number of elements, bytes before compression, buckets, and containers of each kind';
 
 --
--- src/type/element_arrays.c: one set and many values at once
+-- one set and many values at once; contains_each in src/type/array.c
 --
 
 CREATE FUNCTION roaring64_add(roaring64, bigint[])
 RETURNS roaring64
-AS 'MODULE_PATHNAME', 'roaring64_add'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 50
+RETURN roaring64_or($1, roaring64_from_array($2));
 COMMENT ON FUNCTION roaring64_add(roaring64, bigint[]) IS
 'add the values of an array';
 
 CREATE FUNCTION roaring64_remove(roaring64, bigint[])
 RETURNS roaring64
-AS 'MODULE_PATHNAME', 'roaring64_remove'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
-SUPPORT _roaring64_setop_support;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 50
+RETURN roaring64_andnot($1, roaring64_from_array($2));
 COMMENT ON FUNCTION roaring64_remove(roaring64, bigint[]) IS
 'remove the values of an array';
 

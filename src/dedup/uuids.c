@@ -179,21 +179,6 @@ roaring64_uuids_andnot(PG_FUNCTION_ARGS)
 	return merge_uuids(fcinfo, false);
 }
 
-/*
- * roaring64_uuids_cardinality(uuid[]) returns bigint: how many ids there are.
- * Unlike the server's cardinality(), reads only the array's header.
- */
-PG_FUNCTION_INFO_V1(roaring64_uuids_cardinality);
-Datum
-roaring64_uuids_cardinality(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array;
-
-	array = (ArrayType *) PG_DETOAST_DATUM_SLICE(PG_GETARG_DATUM(0), 0,
-												 ARR_OVERHEAD_NONULLS(1) - VARHDRSZ);
-	PG_RETURN_INT64(ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]);
-}
-
 /* The numbers of chunks, which are given in ascending order, or none. */
 static const int64 *
 get_chunks(FunctionCallInfo fcinfo, int argument, int *n)

@@ -12,10 +12,6 @@
 
 #include "writer.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 /*
  * The open container is a list of runs until that gets longer than any array
  * or run container could be; from then on it is a bitset.
@@ -38,9 +34,5 @@ extern void r64_builder_init(r64_builder *b, const r64_env *env,
 							 size_t expected_size);
 extern void r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi);
 extern r64_buf r64_builder_finish(r64_builder *b);
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_BUILD_H */

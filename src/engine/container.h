@@ -12,10 +12,6 @@
 
 #include "format.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 #define R64_LOW_MAX 0xFFFF
 
 /* Whether a container has all values, as in long runs. */
@@ -48,9 +44,5 @@ extern bool r64_container_is_subset(const r64_env *env, const r64_container *a,
 									const r64_container *b);
 extern bool r64_bucket_contains(const r64_env *env, const r64_bucket *b,
 								uint64_t u);
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_CONTAINER_H */

@@ -50,10 +50,6 @@
 	K(run_container_union) \
 	K(run_container_xor)
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 #define R64_KERNEL_MEMBER(name) __typeof__(&name) name;
 typedef struct r64_kernels
 {
@@ -62,9 +58,5 @@ typedef struct r64_kernels
 
 /* Filled by r64_load_kernels. */
 extern r64_kernels r64_kernel;
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_CROARING_H */

@@ -29,7 +29,6 @@
 #include "r64.h"
 
 #if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
 #define R64_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define R64_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
@@ -353,9 +352,5 @@ r64_poll_every(const r64_env *env, uint64_t step, uint64_t mask)
 	if (R64_UNLIKELY((step & mask) == 0))
 		env->poll();
 }
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_FORMAT_H */

@@ -12,10 +12,6 @@
 
 #include "format.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 typedef struct r64_index_entry
 {
 	uint64_t	before;			/* elements in the buckets stored before */
@@ -35,9 +31,5 @@ typedef struct r64_index
 extern uint64_t r64_index_seek(const r64_index *index, uint32_t high);
 extern bool r64_index_find(const r64_set *s, uint64_t u, uint64_t *i,
 						   r64_bucket *b, uint32_t *k);
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_INDEX_H */

@@ -48,7 +48,6 @@
 
 #if defined(__GNUC__)
 #define R64_NORETURN __attribute__((noreturn))
-#pragma GCC visibility push(hidden)
 #else
 #define R64_NORETURN
 #endif
@@ -276,9 +275,5 @@ extern r64_verdict r64_check(const r64_env *env, const void *bytes, size_t size,
 							 r64_diagnosis *why);
 extern r64_buf r64_canonicalise(const r64_env *env, const void *bytes,
 								size_t size);
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_H */

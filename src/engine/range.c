@@ -12,6 +12,9 @@
 #include "index.h"
 #include "setops.h"
 
+#define SHIFT_BATCH	512
+#define LONG_RUN	32
+
 /*
  * Appends what op, an intersection or a difference, leaves of container i of a
  * bucket.  lo and hi are those of the range that its bucket can have.
@@ -180,72 +183,35 @@ r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 	return op == R64_AND ? r64_from_values(a->env, NULL, 0) : r64_copy(a->env, a);
 }
 
-/* Adds container values that lie in [lo, hi], moved by delta, to a builder. */
+/*
+ * Adds the elements in [lo, hi], moved by delta, to a builder: a long run as one,
+ * else as many as are read at a time.
+ */
 static void
-add_shifted(r64_builder *out, const r64_container *c, uint64_t base,
-			uint64_t lo, uint64_t hi, uint64_t delta)
+shift_range(r64_builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta)
 {
-	uint32_t	from = base < lo ? R64_LOW(lo) : 0;
-	uint32_t	to = (base | R64_LOW_MAX) > hi ? R64_LOW(hi) : R64_LOW_MAX;
-	int64_t		values[512];
-	size_t		n;
+	int64_t		batch[SHIFT_BATCH];
+	int64_t		last;
 
-	if (c->type == R64_RUN)
+	while (r64_next_run(s, lo, hi, &batch[0], &last))
 	{
-		int32_t		i = r64_find_run(c->data, c->nruns, from);
-
-		for (i = i < 0 ? 0 : i; (uint32_t) i < c->nruns; i++)
+		if ((uint64_t) last - (uint64_t) batch[0] >= LONG_RUN)
+			r64_builder_add(out, (uint64_t) batch[0] + delta,
+							(uint64_t) last + delta);
+		else
 		{
-			uint32_t	start = r64_run_start(c->data, (uint32_t) i);
-			uint32_t	end = start + r64_run_length(c->data, (uint32_t) i);
+			size_t		n = r64_read(s, batch[0], hi, false, batch, SHIFT_BATCH);
 
-			if (start > to)
-				break;
-			if (start < from)
-				start = from;
-			if (end > to)
-				end = to;
-			if (start <= end)
-				r64_builder_add(out, (base | start) + delta,
-								(base | end) + delta);
+			for (size_t i = 0; i < n; i++)
+				r64_builder_add(out, (uint64_t) batch[i] + delta,
+								(uint64_t) batch[i] + delta);
+			if (n > 0)
+				last = batch[n - 1];
 		}
-		return;
-	}
-	while ((n = r64_container_read(c, base, from, to, false, values,
-								   sizeof(values) / sizeof(values[0]))) > 0)
-	{
-		for (size_t i = 0; i < n; i++)
-			r64_builder_add(out, (uint64_t) values[i] + delta,
-							(uint64_t) values[i] + delta);
-		if (R64_LOW(values[n - 1]) < from)
-			r64_corrupt(out->w.env, "array values not ascending");
-		from = (uint32_t) R64_LOW(values[n - 1]) + 1;
-	}
-}
-
-/* Adds the elements in the unsigned interval [lo, hi], moved by delta. */
-static void
-shift_interval(r64_builder *out, r64_set *s, uint64_t lo, uint64_t hi,
-			   uint64_t delta)
-{
-	uint64_t	i = r64_index_seek(s->index, R64_HIGH(lo));
-	r64_bucket	b;
-	r64_container c;
-
-	for (; i < s->index->n && s->index->entries[i].high <= R64_HIGH(hi); i++)
-	{
-		r64_bucket_open(s, s->index->entries[i].pos, &b);
-		for (uint32_t k = 0; k < b.n; k++)
-		{
-			uint64_t	base = (uint64_t) b.high << 32 |
-				(uint32_t) r64_bucket_key(&b, k) << 16;
-
-			if ((base | R64_LOW_MAX) < lo || base > hi)
-				continue;
-			r64_poll_every(s->env, k, 255);
-			r64_container_at(s->env, &b, k, &c);
-			add_shifted(out, &c, base, lo, hi, delta);
-		}
+		if (last == hi)
+			break;
+		lo = last + 1;
+		s->env->poll();
 	}
 }
 
@@ -254,8 +220,7 @@ shift_interval(r64_builder *out, r64_set *s, uint64_t lo, uint64_t hi,
  * the outermost one, and has more to say of it.
  *
  * The result is built in stored order: the results that are not negative come
- * first.  Seen from the elements, that is three unsigned intervals, taken in
- * the order of their results.
+ * first.
  */
 r64_buf
 r64_shift(r64_set *s, int64_t delta)
@@ -263,22 +228,9 @@ r64_shift(r64_set *s, int64_t delta)
 	r64_builder out;
 	uint64_t	d = (uint64_t) delta;
 
-	r64_index_set(s);
 	r64_builder_init(&out, s->env, s->size);
-	if (delta >= 0)
-	{
-		/* first elements that pass zero, then non-negative, then negative */
-		if (delta > 0)
-			shift_interval(&out, s, -d, UINT64_MAX, d);
-		shift_interval(&out, s, 0, INT64_MAX, d);
-		shift_interval(&out, s, UINT64_C(1) << 63, -d - 1, d);
-	}
-	else
-	{
-		/* first elements that stay above zero, last elements that pass it */
-		shift_interval(&out, s, -d, INT64_MAX, d);
-		shift_interval(&out, s, UINT64_C(1) << 63, UINT64_MAX, d);
-		shift_interval(&out, s, 0, -d - 1, d);
-	}
+	if (delta > INT64_MIN)
+		shift_range(&out, s, -delta, INT64_MAX, d);
+	shift_range(&out, s, INT64_MIN, (int64_t) (-d - 1), d);
 	return r64_builder_finish(&out);
 }

@@ -12,10 +12,6 @@
 
 #include "writer.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 /*
  * An operation: whose elements it keeps, and its kernels.  There are kernels
  * for some pairs of types only; r64_combine_containers reduces the others to
@@ -73,9 +69,5 @@ r64_listed_size(const r64_set *s)
 }
 
 extern void r64_list_set(uint8_t *at, const r64_set *s);
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_SETOPS_H */

@@ -15,10 +15,6 @@
 
 #include "croaring.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 /* Memory that kernels can work on: aligned, with slack for vector stores. */
 #define R64_SLACK 64
 #define R64_SCRATCH_RUNS (R64_ARRAY_MAX + R64_RUNS_MAX + 1)
@@ -113,9 +109,5 @@ r64_view_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratc
 	return c->type == R64_BITSET ? r64_view_bitset(c, scratch) :
 		r64_copy_as_bitset(env, c, scratch);
 }
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_VIEWS_H */

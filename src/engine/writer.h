@@ -18,10 +18,6 @@
 
 #include "views.h"
 
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
-#endif
-
 /* What the header of the open bucket will say about one container. */
 typedef struct r64_staged
 {
@@ -107,9 +103,5 @@ r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
 	w->len += size;
 	return p;
 }
-
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
 
 #endif							/* R64_WRITER_H */

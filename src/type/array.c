@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "roaring64.h"
@@ -133,4 +134,30 @@ roaring64_to_array(PG_FUNCTION_ARGS)
 	n = r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
 				 ROARING64_ARRAY_DATA(array), n);
 	return roaring64_array_datum(array, (int) n);
+}
+
+/*
+ * roaring64_contains_each(roaring64, bigint[]) returns boolean[]: for every
+ * value of the array, in its order, whether it is an element.  The result
+ * has one dimension, whatever the array has.  Errors on a NULL element.
+ */
+PG_FUNCTION_INFO_V1(roaring64_contains_each);
+Datum
+roaring64_contains_each(PG_FUNCTION_ARGS)
+{
+	r64_set    *s = PG_GETARG_ROARING64(0);
+	int			n;
+	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
+	Datum	   *found = palloc(n * sizeof(Datum));
+
+	/* for one value a walk to its bucket is cheaper than an index of all */
+	if (n > 1)
+		r64_index_set(s);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found[i] = BoolGetDatum(r64_contains(s, values[i]));
+	}
+	PG_RETURN_ARRAYTYPE_P(construct_array(found, n, BOOLOID, sizeof(bool), true,
+										  TYPALIGN_CHAR));
 }

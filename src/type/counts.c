@@ -218,49 +218,26 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 	PG_RETURN_INT64((int64) count);
 }
 
-/*
- * roaring64_and_cardinality(VARIADIC roaring64[]) returns bigint: number of
- * elements of all sets.
- */
-PG_FUNCTION_INFO_V1(roaring64_and_cardinality_many);
-Datum
-roaring64_and_cardinality_many(PG_FUNCTION_ARGS)
-{
-	return many_cardinality(fcinfo, R64_AND);
-}
+/* NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: as above. */
+#define COUNT_MANY(name, op) \
+	PG_FUNCTION_INFO_V1(name##_cardinality_many); \
+	Datum \
+	name##_cardinality_many(PG_FUNCTION_ARGS) \
+	{ \
+		return many_cardinality(fcinfo, op); \
+	}
 
-/*
- * roaring64_or_cardinality(VARIADIC roaring64[]) returns bigint: number of
- * elements of any of the sets.
- */
-PG_FUNCTION_INFO_V1(roaring64_or_cardinality_many);
-Datum
-roaring64_or_cardinality_many(PG_FUNCTION_ARGS)
-{
-	return many_cardinality(fcinfo, R64_OR);
-}
+/* Elements of all of the sets. */
+COUNT_MANY(roaring64_and, R64_AND)
 
-/*
- * roaring64_xor_cardinality(VARIADIC roaring64[]) returns bigint: number of
- * elements of an odd number of the sets.
- */
-PG_FUNCTION_INFO_V1(roaring64_xor_cardinality_many);
-Datum
-roaring64_xor_cardinality_many(PG_FUNCTION_ARGS)
-{
-	return many_cardinality(fcinfo, R64_XOR);
-}
+/* Of any of them. */
+COUNT_MANY(roaring64_or, R64_OR)
 
-/*
- * roaring64_andnot_cardinality(VARIADIC roaring64[]) returns bigint: number of
- * elements of the first set only.
- */
-PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality_many);
-Datum
-roaring64_andnot_cardinality_many(PG_FUNCTION_ARGS)
-{
-	return many_cardinality(fcinfo, R64_ANDNOT);
-}
+/* Of an odd number of them. */
+COUNT_MANY(roaring64_xor, R64_XOR)
+
+/* Of the first one only. */
+COUNT_MANY(roaring64_andnot, R64_ANDNOT)
 
 /*
  * roaring64_jaccard(roaring64, roaring64) returns double precision: Jaccard

@@ -31,7 +31,7 @@ extern bool roaring64_expanded_contains(Datum value, int64 element);
 extern ExpandedRoaring64 *roaring64_writable(Datum value);
 
 /* variable.c */
-extern Datum roaring64_edit(Datum value, r64_op op, int64 *values, int n);
+extern Datum roaring64_edit(Datum value, r64_op op, int64 element);
 
 /* The object as a datum that its next user may change. */
 #define ExpandedRoaring64GetDatum(e) EOHPGetRWDatum(&(e)->hdr)

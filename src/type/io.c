@@ -289,46 +289,6 @@ read_elements(InputState *in, ElementList *list)
 	return read_end(in);
 }
 
-/* The value of a hex digit, or -1. */
-static int
-hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/*
- * The form \x0123..., standing on the backslash: appends the bytes to out.
- * False after a soft error.
- */
-static bool
-read_hex(InputState *in, StringInfo out)
-{
-	in->pos += 2;
-	enlargeStringInfo(out, strlen(in->pos) / 2);
-	while (hex_digit(*in->pos) >= 0)
-	{
-		int			high = hex_digit(*in->pos++);
-		int			low = hex_digit(*in->pos);
-
-		if (low < 0)
-			return syntax_error(in, "a hexadecimal digit", NULL);
-		in->pos++;
-		appendStringInfoCharMacro(out, (char) (high << 4 | low));
-		if ((out->len & 0xfffff) == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	skip_space(in);
-	if (*in->pos != '\0')
-		return syntax_error(in, "a hexadecimal digit", NULL);
-	return true;
-}
-
 /* The value of a literal in braces; (Datum) 0 after a soft error. */
 static Datum
 elements_input(InputState *in)
@@ -342,16 +302,20 @@ elements_input(InputState *in)
 										   list.values, list.n));
 }
 
-/* The value of a literal in hex; (Datum) 0 after a soft error. */
+/*
+ * The value of a literal in hex, from its digits on; (Datum) 0 after a soft
+ * error.  Errors on other characters as bytea does.
+ */
 static Datum
-hex_input(InputState *in)
+hex_input(const char *digits, Node *context)
 {
-	StringInfoData bytes;
+	Size		len = strlen(digits);
+	char	   *bytes = palloc(len / 2 + 1);
+	uint64		size = roaring64_hex_decode(digits, len, bytes, context);
 
-	initStringInfo(&bytes);
-	if (!read_hex(in, &bytes))
+	if (SOFT_ERROR_OCCURRED(context))
 		return (Datum) 0;
-	return roaring64_from_bytes(bytes.data, bytes.len, in->context);
+	return roaring64_from_bytes(bytes, size, context);
 }
 
 /*
@@ -370,7 +334,7 @@ roaring64_in(PG_FUNCTION_ARGS)
 	if (in.pos[0] == '{')
 		return elements_input(&in);
 	if (in.pos[0] == '\\' && in.pos[1] == 'x')
-		return hex_input(&in);
+		return hex_input(in.pos + 2, in.context);
 	/* an unknown literal beside an operator is taken for a set */
 	(void) syntax_error(&in, "\"{\" or \"\\x\"",
 						"Write a set as {1,2,3} and the empty set as {}.  To use an element or a range here, cast it, as in '5'::bigint or '[1,5]'::int8range.");

@@ -36,7 +36,7 @@ combine_element(FunctionCallInfo fcinfo, r64_op op)
 
 	if ((op == R64_OR || op == R64_ANDNOT) &&
 		roaring64_edits_in_place(fcinfo, 0))
-		return roaring64_edit(PG_GETARG_DATUM(0), op, &element, 1);
+		return roaring64_edit(PG_GETARG_DATUM(0), op, element);
 	b = r64_singleton(&roaring64_env, element, one);
 	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(0), &b));
 }
@@ -56,121 +56,39 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
 	return roaring64_datum(r64_combine_range(op, a, lo, hi));
 }
 
-/* roaring64_or(roaring64, roaring64) returns roaring64: a | b. */
-PG_FUNCTION_INFO_V1(roaring64_or);
-Datum
-roaring64_or(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, R64_OR);
-}
-
 /*
- * roaring64_or_element(roaring64, bigint) returns roaring64: with the
- * element.
+ * The functions of an operator, which take a set, an element or a range on its
+ * right and return a set: NAME(roaring64, roaring64), NAME_element(roaring64,
+ * bigint) and NAME_range(roaring64, int8range).
  */
-PG_FUNCTION_INFO_V1(roaring64_or_element);
-Datum
-roaring64_or_element(PG_FUNCTION_ARGS)
-{
-	return combine_element(fcinfo, R64_OR);
-}
+#define SET_OPERATOR(name, op) \
+	PG_FUNCTION_INFO_V1(name); \
+	PG_FUNCTION_INFO_V1(name##_element); \
+	PG_FUNCTION_INFO_V1(name##_range); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return combine(fcinfo, op); \
+	} \
+	Datum \
+	name##_element(PG_FUNCTION_ARGS) \
+	{ \
+		return combine_element(fcinfo, op); \
+	} \
+	Datum \
+	name##_range(PG_FUNCTION_ARGS) \
+	{ \
+		return combine_range(fcinfo, op); \
+	}
 
-/*
- * roaring64_or_range(roaring64, int8range) returns roaring64: with all
- * integers of the range.  Errors if the result exceeds the maximum size.
- */
-PG_FUNCTION_INFO_V1(roaring64_or_range);
-Datum
-roaring64_or_range(PG_FUNCTION_ARGS)
-{
-	return combine_range(fcinfo, R64_OR);
-}
+/* a | b: what either has.  Errors if a range makes it exceed the maximum size. */
+SET_OPERATOR(roaring64_or, R64_OR)
 
-/* roaring64_and(roaring64, roaring64) returns roaring64: a & b. */
-PG_FUNCTION_INFO_V1(roaring64_and);
-Datum
-roaring64_and(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, R64_AND);
-}
+/* a & b: what both have. */
+SET_OPERATOR(roaring64_and, R64_AND)
 
-/*
- * roaring64_and_element(roaring64, bigint) returns roaring64: the element
- * alone if the set has it, else the empty set.
- */
-PG_FUNCTION_INFO_V1(roaring64_and_element);
-Datum
-roaring64_and_element(PG_FUNCTION_ARGS)
-{
-	return combine_element(fcinfo, R64_AND);
-}
+/* a - b: what only a has. */
+SET_OPERATOR(roaring64_andnot, R64_ANDNOT)
 
-/*
- * roaring64_and_range(roaring64, int8range) returns roaring64: those within
- * it.
- */
-PG_FUNCTION_INFO_V1(roaring64_and_range);
-Datum
-roaring64_and_range(PG_FUNCTION_ARGS)
-{
-	return combine_range(fcinfo, R64_AND);
-}
-
-/* roaring64_andnot(roaring64, roaring64) returns roaring64: a - b. */
-PG_FUNCTION_INFO_V1(roaring64_andnot);
-Datum
-roaring64_andnot(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, R64_ANDNOT);
-}
-
-/*
- * roaring64_andnot_element(roaring64, bigint) returns roaring64: without it.
- */
-PG_FUNCTION_INFO_V1(roaring64_andnot_element);
-Datum
-roaring64_andnot_element(PG_FUNCTION_ARGS)
-{
-	return combine_element(fcinfo, R64_ANDNOT);
-}
-
-/*
- * roaring64_andnot_range(roaring64, int8range) returns roaring64: those
- * outside.
- */
-PG_FUNCTION_INFO_V1(roaring64_andnot_range);
-Datum
-roaring64_andnot_range(PG_FUNCTION_ARGS)
-{
-	return combine_range(fcinfo, R64_ANDNOT);
-}
-
-/* roaring64_xor(roaring64, roaring64) returns roaring64: a # b. */
-PG_FUNCTION_INFO_V1(roaring64_xor);
-Datum
-roaring64_xor(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, R64_XOR);
-}
-
-/*
- * roaring64_xor_element(roaring64, bigint) returns roaring64: without the
- * element if the set has it, else with it.
- */
-PG_FUNCTION_INFO_V1(roaring64_xor_element);
-Datum
-roaring64_xor_element(PG_FUNCTION_ARGS)
-{
-	return combine_element(fcinfo, R64_XOR);
-}
-
-/*
- * roaring64_xor_range(roaring64, int8range) returns roaring64: the complement
- * within the range, the same outside.  Errors as roaring64_or does.
- */
-PG_FUNCTION_INFO_V1(roaring64_xor_range);
-Datum
-roaring64_xor_range(PG_FUNCTION_ARGS)
-{
-	return combine_range(fcinfo, R64_XOR);
-}
+/* a # b: what exactly one has.  Errors as a | b does. */
+SET_OPERATOR(roaring64_xor, R64_XOR)

@@ -35,32 +35,28 @@ new_variable(Datum value)
 }
 
 /*
- * Adds n values to a set that roaring64_edits_in_place() said yes to, or removes
- * them, and returns the datum.  The values may be reordered.  Values that are
- * added wait until the set is read; to remove some copies the set.
+ * Adds a value to a set that roaring64_edits_in_place() said yes to, or removes
+ * it, and returns the datum.  A value that is added waits until the set is read; to
+ * remove one copies the set.
  */
 Datum
-roaring64_edit(Datum value, r64_op op, int64 *values, int n)
+roaring64_edit(Datum value, r64_op op, int64 element)
 {
 	ExpandedRoaring64 *v = roaring64_writable(value);
+	uint8_t		one[R64_SINGLETON_SIZE];
 
 	if (v == NULL)
 		v = new_variable(value);
-	if (op == R64_OR && n == 1)
+	if (op == R64_OR)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(v->hdr.eoh_context);
 
-		r64_accumulate(v->acc, values[0]);
+		r64_accumulate(v->acc, element);
 		MemoryContextSwitchTo(oldcontext);
 	}
 	else
-	{
-		r64_buf		built = r64_from_values(&roaring64_env, values, n);
-
 		roaring64_expanded_combine(v, op,
-								   r64_open_buf(&roaring64_env, built));
-		pfree(built.base);
-	}
+								   r64_singleton(&roaring64_env, element, one));
 	return ExpandedRoaring64GetDatum(v);
 }
 
