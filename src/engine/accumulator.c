@@ -362,30 +362,12 @@ static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
-	r64_buf		spread;
-	bool		left;
 
 	if (acc->flat.base == NULL ||
 		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked))
 		return false;
 	if (!r64_combine_in_place(op, &flat, s))
-	{
-		/* to be counted often, it is spread, if it cannot get too large then */
-		if (op != R64_OR || !acc->asked || !acc->counted ||
-			flat.size + s->size > acc->env->max_size / 4)
-			return false;
-		spread = r64_unite_spread(&flat, s, &left);
-		flat = r64_open_buf(acc->env, spread);
-		/* it becomes the flat set when all is in it: this may be cancelled */
-		if (left && !r64_combine_in_place(op, &flat, s))
-		{
-			release(acc, spread.base);
-			return false;
-		}
-		replace_flat(acc, spread);
-		if (!left)
-			return true;
-	}
+		return false;
 	forget_flat(acc);
 	acc->changed_in_place = true;
 	/* the next ones will hardly wait */
@@ -496,7 +478,7 @@ r64_accumulator_cardinality(r64_accumulator *acc)
 		merge_all(acc);
 	else if (acc->nvalues > acc->settled)
 		settle_values(acc);
-	acc->asked = acc->counted = true;
+	acc->asked = true;
 	if (acc->card == UNKNOWN)
 	{
 		r64_set		flat = flat_set(acc);
@@ -527,7 +509,6 @@ r64_accumulator_set(r64_accumulator *acc)
 	merge_all(acc);
 	tidy_flat(acc);
 	acc->asked = true;
-	acc->counted = false;
 	release(acc, acc->values);
 	release(acc, acc->ranges);
 	release_sets(acc);

@@ -31,7 +31,6 @@ struct r64_accumulator
 	bool		changed_in_place;	/* so bitsets of the flat set may be
 									 * longer than their runs */
 	bool		asked;			/* the set was read or counted last */
-	bool		counted;		/* counted, and not read after that */
 	uint64_t	card;			/* of the flat set; UINT64_MAX if unknown */
 	struct r64_index *index;	/* of the flat set, or NULL */
 };

@@ -272,35 +272,6 @@ combine_full(const r64_operation *op, r64_writer *w, const r64_container *full,
 }
 
 /*
- * Appends a container to which b can be added in place, if that is a bitset or
- * is to be one; otherwise returns false.  Fails if b is damaged.
- */
-static bool
-spread_container(const r64_operation *op, r64_writer *w,
-				 const r64_container *a, const r64_container *b)
-{
-	r64_container wide = *a;
-	r64_words	words;
-
-	if (a->type == R64_ARRAY ||
-		(a->type == R64_RUN &&
-		 (a->nruns <= R64_RUNS_MAX / 4 || a->card <= R64_ARRAY_MAX ||
-		  a->card > R64_LOW_MAX / 2)))
-		return false;
-	if (b->type == R64_RUN)
-		r64_check_runs(w->env, b);
-	if (a->type == R64_RUN)
-	{
-		wide.type = R64_BITSET;
-		wide.data = (const uint8_t *)
-			r64_copy_as_bitset(w->env, a, &words).words;
-	}
-	r64_writer_container(w, &wide);
-	*op->left = true;
-	return true;
-}
-
-/*
  * Combines two containers of any size.  How depends on their types; the sides
  * of an intersection are swapped to have fewer cases.
  */
@@ -310,8 +281,6 @@ combine_large(const r64_operation *op, r64_writer *w,
 {
 	bool		filters = !op->keep_b;
 
-	if (op->left != NULL && spread_container(op, w, a, b))
-		return;
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
 		return;
@@ -574,83 +543,43 @@ r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit
 		r64_writer_buckets(w, from, (size_t) (to - from), n);
 }
 
-/*
- * Merges all buckets of b with the walk's buckets up to the high half of b's
- * last bucket.
- */
-static void
-merge_set(const r64_operation *op, r64_writer *w, r64_walk *walk_a,
-		  const r64_set *b)
-{
-	r64_walk	walk_b;
-
-	r64_walk_start(&walk_b, b);
-	while (walk_a->live && walk_b.live)
-	{
-		if (walk_a->b.high < walk_b.b.high)
-			r64_pass_buckets(w, walk_a, op->keep_a, &walk_b.b.high);
-		else if (walk_a->b.high > walk_b.b.high)
-			r64_pass_buckets(w, &walk_b, op->keep_b, &walk_a->b.high);
-		else
-		{
-			merge_buckets(op, w, &walk_a->b, &walk_b.b);
-			r64_walk_next(walk_a);
-			r64_walk_next(&walk_b);
-		}
-	}
-	if (walk_b.live)
-		r64_pass_buckets(w, &walk_b, op->keep_b, NULL);
-}
-
-static r64_buf
-finish(const r64_operation *op, r64_writer *w, r64_walk *walk_a)
-{
-	if (walk_a->live)
-		r64_pass_buckets(w, walk_a, op->keep_a, NULL);
-	return r64_writer_finish(w);
-}
-
-static r64_buf
-combine_sets(const r64_operation *op, const r64_set *a, const r64_set *b)
-{
-	r64_walk	walk_a;
-	r64_writer	w;
-	size_t		expected = op->keep_a || a->size < b->size ? a->size : b->size;
-
-	/*
-	 * A guess.  A result can be larger, since a difference can cut runs
-	 * apart; then the writer grows.
-	 */
-	if (op->keep_b)
-		expected += op->left != NULL ? b->size / 2 : b->size;
-	r64_writer_init(&w, a->env, expected);
-	r64_walk_start(&walk_a, a);
-	merge_set(op, &w, &walk_a, b);
-	return finish(op, &w, &walk_a);
-}
-
 /* Returns a op b, in memory of a->env. */
 r64_buf
 r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	r64_operation op = r64_get_operation(opcode);
+	r64_walk	x;
+	r64_walk	y;
+	r64_writer	w;
+	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
 
-	return combine_sets(&op, a, b);
-}
-
-/*
- * Returns a with the elements of b that cannot be added to it in place, and says
- * whether others are left, which can be then.  Runs that take more than a
- * quarter of a bitset's bytes become one: then the result may not be canonical.
- */
-r64_buf
-r64_unite_spread(const r64_set *a, const r64_set *b, bool *left)
-{
-	r64_operation op = r64_get_operation(R64_OR);
-
-	op.left = left;
-	*left = false;
-	return combine_sets(&op, a, b);
+	/*
+	 * A guess.  A result can be larger, since a difference can cut runs
+	 * apart; then the writer grows.
+	 */
+	if (op.keep_b)
+		expected += b->size;
+	r64_writer_init(&w, a->env, expected);
+	r64_walk_start(&x, a);
+	r64_walk_start(&y, b);
+	while (x.live && y.live)
+	{
+		if (x.b.high < y.b.high)
+			r64_pass_buckets(&w, &x, op.keep_a, &y.b.high);
+		else if (x.b.high > y.b.high)
+			r64_pass_buckets(&w, &y, op.keep_b, &x.b.high);
+		else
+		{
+			merge_buckets(&op, &w, &x.b, &y.b);
+			r64_walk_next(&x);
+			r64_walk_next(&y);
+		}
+	}
+	if (x.live)
+		r64_pass_buckets(&w, &x, op.keep_a, NULL);
+	if (y.live)
+		r64_pass_buckets(&w, &y, op.keep_b, NULL);
+	return r64_writer_finish(&w);
 }
 
 /* Returns a copy of the bytes, in memory of env. */

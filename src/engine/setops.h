@@ -23,7 +23,6 @@ typedef struct r64_operation
 	bool		keep_a;			/* elements only in a stay */
 	bool		keep_b;			/* elements only in b stay */
 	bool		keep_both;		/* elements of both stay */
-	bool	   *left;			/* for r64_unite_spread, or NULL */
 
 	void		(*arrays) (const array_container_t *,
 						   const array_container_t *, array_container_t *);
@@ -45,7 +44,6 @@ extern r64_operation r64_get_operation(r64_op op);
 extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 								   const r64_container *a,
 								   const r64_container *b);
-extern r64_buf r64_unite_spread(const r64_set *a, const r64_set *b, bool *left);
 extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
 							 const uint32_t *limit);
 
