@@ -58,6 +58,18 @@ flat_set(const r64_accumulator *acc)
 	return r64_open_buf(acc->env, acc->flat);
 }
 
+/* The same with an index, which stays until the flat set changes. */
+static r64_set
+indexed_flat_set(r64_accumulator *acc)
+{
+	r64_set		flat = flat_set(acc);
+
+	flat.index = acc->index;
+	r64_index_set(&flat);
+	acc->index = flat.index;
+	return flat;
+}
+
 static void
 release(const r64_accumulator *acc, void *p)
 {
@@ -417,7 +429,7 @@ r64_accumulator_contains(r64_accumulator *acc, int64_t v)
 	for (uint32_t i = 0; i < acc->nvalues; i++)
 		if (acc->values[i] == v)
 			return true;
-	flat = flat_set(acc);
+	flat = indexed_flat_set(acc);
 	return r64_contains(&flat, v);
 }
 
@@ -440,12 +452,8 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 static void
 settle_values(r64_accumulator *acc)
 {
-	r64_set		flat = flat_set(acc);
+	r64_set		flat = indexed_flat_set(acc);
 
-	/* looking for one without an index takes a walk over the buckets */
-	flat.index = acc->index;
-	r64_index_set(&flat);
-	acc->index = flat.index;
 	while (acc->settled < acc->nvalues)
 	{
 		int64_t		v = acc->values[acc->settled];

@@ -32,6 +32,7 @@
 /* What a test of two sets costs, and what it does for an element, in operators. */
 #define SET_TEST_COST		50
 #define ELEMENT_COST		0.25
+#define PARAMETER_COST		200
 
 /* What it costs GIN to look at a key for a row, likewise. */
 #define KEY_COST	2
@@ -375,9 +376,17 @@ roaring64_cost_gin(RelOptInfo *rel)
 	}
 }
 
+static bool
+is_parameter(Node *node)
+{
+	return IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN;
+}
+
 /*
  * What a test of two sets costs: their elements are read, but those of a constant
- * only once.  NULL if it is another test.
+ * only once.  And what one costs of an element in a parameter: much, as a large one
+ * is not recognised when it comes again, so that a plan with the constant in it is
+ * better.  NULL if it is another test.
  */
 static SupportRequestCost *
 support_cost(SupportRequestCost *request)
@@ -385,22 +394,27 @@ support_cost(SupportRequestCost *request)
 	Oid			function;
 	List	   *args = request->node == NULL ? NIL :
 		roaring64_call(request->node, &function);
-	double		elements = 0;
+	double		cost = SET_TEST_COST;
 	Test		test;
 	ListCell   *cell;
 
-	if (args == NIL || !describe_test(function, args, &test) ||
-		!is_of_sets(test.left) || !is_of_sets(test.right))
+	if (args == NIL || !describe_test(function, args, &test))
 		return NULL;
-	foreach(cell, args)
-	{
-		if (!IsA(lfirst(cell), Const))
-			elements += Max(roaring64_expected_cardinality(request->root,
-														   lfirst(cell), NULL), 0);
-	}
+	if (is_of_sets(test.left) && is_of_sets(test.right))
+		foreach(cell, args)
+		{
+			if (!IsA(lfirst(cell), Const))
+				cost += ELEMENT_COST *
+					Max(roaring64_expected_cardinality(request->root,
+													   lfirst(cell), NULL), 0);
+		}
+	else if ((test.right == INT8OID && is_parameter(linitial(args))) ||
+			 (test.left == INT8OID && is_parameter(lsecond(args))))
+		cost = PARAMETER_COST;
+	else
+		return NULL;
 	request->startup = 0;
-	request->per_tuple = cpu_operator_cost * (SET_TEST_COST +
-											  elements * ELEMENT_COST);
+	request->per_tuple = cpu_operator_cost * cost;
 	return request;
 }
 

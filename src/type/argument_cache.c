@@ -51,9 +51,9 @@
 #define AGAIN_PART	8
 
 /*
- * The bytes of a value are compared if it is at most this long, so that it
- * fits into a processor's cache, and if it is compressed or has at least this
- * many buckets, as passing them one by one takes longer than to compare them.
+ * The bytes of a value are compared if it is compressed, or if it is at most this
+ * long, so that it fits into a processor's cache, and has at least this many
+ * buckets, as passing them one by one takes longer than to compare them.
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16
@@ -194,10 +194,10 @@ is_recognisable(const KeptArgument *arg, struct varlena *value)
 		return true;
 	if (VARATT_IS_EXTERNAL(value))
 		return VARATT_IS_EXTERNAL_ONDISK(value);
-	if (VARSIZE_ANY(value) > MAX_COMPARED)
-		return false;
 	if (VARATT_IS_COMPRESSED(value))
 		return true;
+	if (VARSIZE_ANY(value) > MAX_COMPARED)
+		return false;
 	if (VARSIZE_ANY_EXHDR(value) < sizeof(buckets))
 		return false;
 
