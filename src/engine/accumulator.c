@@ -95,36 +95,11 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
-/* Whether a bitset of the flat set takes more bytes than its runs would. */
-static bool
-has_long_bitset(const r64_accumulator *acc)
-{
-	r64_set		flat = flat_set(acc);
-	r64_walk	walk;
-
-	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
-		for (uint32_t i = 0; i < walk.b.n; i++)
-		{
-			r64_container c;
-			r64_words	scratch;
-			bitset_container_t view;
-
-			r64_poll_every(acc->env, i + 1, 1023);
-			r64_container_at(acc->env, &walk.b, i, &c);
-			if (c.type != R64_BITSET)
-				continue;
-			view = r64_view_bitset(&c, &scratch);
-			if (r64_prefers_runs(c.card, r64_bitset_runs(view.words)))
-				return true;
-		}
-	return false;
-}
-
 /* Makes the flat set canonical after changes in place. */
 static void
 tidy_flat(r64_accumulator *acc)
 {
-	if (acc->changed_in_place && has_long_bitset(acc))
+	if (acc->changed_in_place)
 		replace_flat(acc, r64_canonicalise(acc->env,
 										   acc->flat.base + acc->env->headroom,
 										   acc->flat.size));

@@ -165,8 +165,9 @@ rows_per_id(PlannerInfo *root, Node *id, r64_set *known, double *n,
 		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_HISTOGRAM,
 						 InvalidOid, ATTSTATSSLOT_VALUES))
 	{
-		*n = Min(*n, r64_count_range(known, DatumGetInt64(slot.values[0]),
-									 DatumGetInt64(slot.values[slot.nvalues - 1])));
+		if (slot.nvalues > 0)
+			*n = Min(*n, r64_count_range(known, DatumGetInt64(slot.values[0]),
+										 DatumGetInt64(slot.values[slot.nvalues - 1])));
 		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(vardata);
