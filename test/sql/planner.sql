@@ -509,3 +509,14 @@ CREATE TABLE two_3 PARTITION OF two DEFAULT;
 INSERT INTO two SELECT i % 23, i FROM generate_series(1, 1000) AS i;
 SELECT array_agg(id ORDER BY id) FROM two WHERE id <@ int8range(20, 60)::roaring64 AND k BETWEEN 12 AND 15;
 DROP TABLE two;
+
+-- a set that is a parameter is not recognised for each row: the plan with the constant stays
+CREATE TABLE plain AS SELECT i::bigint AS id FROM generate_series(1, 1000) AS i;
+ANALYZE plain;
+PREPARE among(roaring64) AS SELECT count(*) FROM plain WHERE id <@ $1;
+PREPARE within(roaring64) AS SELECT count(*) FROM plain WHERE $1 @> id;
+DO $$ BEGIN FOR i IN 1..6 LOOP EXECUTE 'EXECUTE among(''{1}'')'; EXECUTE 'EXECUTE within(''{1}'')'; END LOOP; END $$;
+SELECT name, custom_plans, generic_plans FROM pg_prepared_statements WHERE name IN ('among', 'within') ORDER BY name;
+DROP TABLE plain;
+DEALLOCATE among;
+DEALLOCATE within;
