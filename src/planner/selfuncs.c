@@ -401,6 +401,7 @@ support_cost(SupportRequestCost *request)
 	if (args == NIL || !describe_test(function, args, &test))
 		return NULL;
 	if (is_of_sets(test.left) && is_of_sets(test.right))
+	{
 		foreach(cell, args)
 		{
 			if (!IsA(lfirst(cell), Const))
@@ -408,6 +409,7 @@ support_cost(SupportRequestCost *request)
 					Max(roaring64_expected_cardinality(request->root,
 													   lfirst(cell), NULL), 0);
 		}
+	}
 	else if ((test.right == INT8OID && is_parameter(linitial(args))) ||
 			 (test.left == INT8OID && is_parameter(lsecond(args))))
 		cost = PARAMETER_COST;
