@@ -68,3 +68,11 @@ AS 'MODULE_PATHNAME', 'roaring64_can_commit'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1;
 COMMENT ON FUNCTION _roaring64_can_commit(text) IS
 'raises an error if the calling procedure cannot commit';
+
+-- The triggers of a rollup call this first.
+CREATE FUNCTION _roaring64_own(fired regclass, whole text, schema name, target name, suffixes text[])
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_own'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1;
+COMMENT ON FUNCTION _roaring64_own(regclass, text, name, name, text[]) IS
+'raises an error if what the triggers of a rollup name is not their owner''s';

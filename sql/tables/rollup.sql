@@ -6,43 +6,50 @@
 --
 
 -- The row of a rollup's state: of a target, or of a name where a table is.  Its triggers are
--- still there, and the caller owns all.
+-- still there, and the owner of that table, whom the caller can be, owns all.
 CREATE FUNCTION _roaring64_rollup_state(place regclass, target text DEFAULT NULL, complete boolean DEFAULT false)
 RETURNS jsonb LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	state text;
+	state regclass;
 	source regclass;
-	other name;
+	members regclass[];
+	owner regrole := (SELECT relowner FROM pg_class WHERE oid = place);
+	other pg_class;
+	unlogged regclass;
 	m jsonb;
 	problem text;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('rollup', num_nulls(place));
 	target := coalesce(target, (SELECT relname FROM pg_class WHERE oid = place));
-	state := @extschema@._roaring64_rollup_object(place, target, '_rollup');
+	state := to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup'));
 	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
 		RAISE undefined_object USING
 			MESSAGE = format('there is no rollup %s', coalesce(quote_ident(target), place::text)),
 			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
 	source := @extschema@._roaring64_rollup_source(place, target);
-	SELECT relname INTO other FROM pg_class
-	WHERE oid IN (state::regclass, to_regclass(@extschema@._roaring64_rollup_object(place, target, '')), source)
-		AND NOT (pg_has_role(relowner, 'USAGE') AND relowner = (SELECT relowner FROM pg_class WHERE oid = state::regclass))
-	LIMIT 1;
+	members := ARRAY(SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix))
+					 FROM unnest('{"",_rollup,_pending,_rows,_tables,_now}'::text[]) AS suffix) || source;
+	SELECT * INTO other FROM pg_class
+	WHERE oid = ANY (members || place) AND (relowner <> owner OR NOT pg_has_role(relowner, 'USAGE'))
+	ORDER BY relowner = owner, oid = place DESC LIMIT 1;
 	IF FOUND THEN
-		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', other);
+		RAISE insufficient_privilege USING MESSAGE = CASE other.relowner
+			WHEN owner THEN format('must be owner of table %s', other.relname)
+			ELSE format('%s belongs to %s, and %s to %s', other.oid::regclass, other.relowner::regrole, place, owner) END;
 	END IF;
 	EXECUTE format('SELECT to_jsonb(m) FROM %s AS m', state) INTO m;
+	SELECT oid INTO unlogged FROM pg_class WHERE oid = ANY (members) AND relpersistence = 'u' LIMIT 1;
 	SELECT v.problem INTO problem FROM (VALUES
 		(m IS NULL, format('the rollup %I has lost its row in %s', target, state)),
 		(source IS NULL, format('the rollup %I has lost its triggers', target)),
 		(@extschema@._roaring64_has_children(source),
 		 format('%s has children, whose rows the rollup %I does not follow', source, target)),
-		((SELECT relpersistence FROM pg_class WHERE oid = source) = 'u',
-		 format('%s is unlogged: after a crash it would be empty, but the sets of %I would not', source, target)),
-		(to_regclass(m->'names'->>'target') IS NULL,
+		(unlogged IS NOT NULL,
+		 format('%s is unlogged: after a crash it would be empty, but not the rest of the rollup %I', unlogged, target)),
+		(to_regclass(m->'names'->>'target') IS NULL OR to_regclass(m->'names'->>'state') IS DISTINCT FROM state,
 		 format('the rollup %I is not there: it was renamed or moved', target)),
 		(complete AND m->>'state' <> 'following',
 		 format('the rollup %I is not yet complete: call roaring64_rollup_create again', target)))
@@ -118,14 +125,10 @@ END
 $$;
 COMMENT ON PROCEDURE _roaring64_rollup_run(regclass, regclass, name, jsonb, json, text) IS 'steps of a rollup';
 
-CREATE PROCEDURE roaring64_rollup_create(source regclass, target name,
-										 key_columns name[] DEFAULT NULL,
-										 id_column name DEFAULT NULL,
-										 sets json DEFAULT NULL,
-										 period_column name DEFAULT NULL,
-										 period text DEFAULT NULL,
-										 deferred boolean DEFAULT NULL,
-										 deletes text DEFAULT NULL)
+CREATE PROCEDURE roaring64_rollup_create(source regclass, target name, key_columns name[] DEFAULT NULL,
+										 id_column name DEFAULT NULL, sets json DEFAULT NULL,
+										 period_column name DEFAULT NULL, period text DEFAULT NULL,
+										 deferred boolean DEFAULT NULL, deletes text DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -178,8 +181,7 @@ COMMENT ON FUNCTION roaring64_rollup_stats(regclass) IS 'state of a rollup, and 
 
 CREATE FUNCTION roaring64_rollup_verify(rollup regclass, OUT key jsonb, OUT set_name name, OUT missing roaring64,
 										OUT surplus roaring64)
-RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
+RETURNS SETOF record LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET row_security = off
 SET enable_hashagg = off SET jit = off SET work_mem = '64MB'
 AS $$
@@ -301,8 +303,7 @@ COMMENT ON FUNCTION roaring64_rollup_drop(text) IS 'drops a rollup, its sets and
 -- The keys of which most elements are in a filter.
 CREATE FUNCTION roaring64_facets(source regclass, set_column name, filter roaring64, n bigint DEFAULT 10,
 								 OUT key jsonb, OUT count bigint)
-RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
+RETURNS SETOF record LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 BEGIN

@@ -6,8 +6,7 @@
 
 -- The table
 CREATE FUNCTION _roaring64_rollup_check_table(source regclass, options jsonb)
-RETURNS TABLE (reason text, remedy text)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
+RETURNS TABLE (reason text, remedy text) LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -43,21 +42,21 @@ BEGIN
 		 'Use deferred => true, deletes => ''keep'': then folds add what came, and the sets remember what went.'),
 		(EXISTS (SELECT FROM pg_class WHERE oid = ANY (members) AND relkind = 'f'), 'a partition is a foreign table',
 		 'Detach it, or make the rollup on the server where its rows are.'),
+		(EXISTS (SELECT FROM pg_class WHERE oid = ANY (members) AND relowner <> c.relowner), 'a partition has another owner',
+		 'ALTER TABLE ... OWNER TO the owner of the whole table.'),
 		(EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = ANY (members)),
 		 'a subscription writes to it, and triggers do not fire for that',
 		 'Make the rollup on the publisher, and publish the target.'),
 		(distributed, 'it is distributed by Citus, which does not fire the triggers',
 		 'Fill the sets with INSERT ... SELECT ... GROUP BY ... ON CONFLICT (key) DO UPDATE SET s = t.s | excluded.s.'))
-		AS v (holds, reason, remedy)
-	WHERE v.holds;
+		AS v (holds, reason, remedy) WHERE v.holds;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_check_table(regclass, jsonb) IS 'what prevents a rollup of a table';
 
 -- The names, and the columns
 CREATE FUNCTION _roaring64_rollup_check_columns(source regclass, target name, options jsonb, sets json)
-RETURNS TABLE (reason text, remedy text)
-LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
+RETURNS TABLE (reason text, remedy text) LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH given AS (
@@ -88,8 +87,7 @@ AS $$
 		 'no index finds the rows of a key and an id',
 		 format('CREATE INDEX CONCURRENTLY ON %s (%s), or use deletes => refuse or keep, for which none is needed.', source,
 				(SELECT string_agg(quote_ident(n), ', ' ORDER BY i) FROM unnest(keys || id_column) WITH ORDINALITY AS k (n, i)))))
-		AS v (holds, reason, remedy)
-	WHERE v.holds
+		AS v (holds, reason, remedy) WHERE v.holds
 	UNION ALL
 	(SELECT format(v.reason, a.attname, format_type(a.atttypid, a.atttypmod)), v.remedy
 	FROM given AS g, pg_attribute AS a, LATERAL (VALUES
@@ -111,5 +109,4 @@ AS $$
 	WHERE a.attrelid = source AND a.attnum > 0 AND v.holds
 	ORDER BY a.attnum)
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_check_columns(regclass, name, jsonb, json) IS
-'what prevents a rollup by its arguments';
+COMMENT ON FUNCTION _roaring64_rollup_check_columns(regclass, name, jsonb, json) IS 'what prevents it by its arguments';

@@ -70,8 +70,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[]) IS
-'creates what a rollup has, but for the triggers';
+COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, jsonb, text[]) IS 'creates the tables of a rollup';
 
 -- The statements of a rollup, as templates.  A publication of all tables wants to know what
 -- is deleted.
@@ -89,7 +88,6 @@ CREATE TABLE {tables} (trigger oid, name text, PRIMARY KEY (trigger, name));
 COMMENT ON TABLE {tables} IS {part};
 CREATE TABLE {state} (state text PRIMARY KEY, given jsonb NOT NULL, names jsonb NOT NULL);
 COMMENT ON TABLE {state} IS {part}$$
-
 -- The index is in no order that GROUP BY can use, which would fetch each row by it.
 WHEN 'deferred' THEN $$
 CREATE INDEX ON {pending} ([k{k} NULLS FIRST, ...]);
@@ -101,7 +99,6 @@ FROM (
 	SELECT [k{k}, ...], [{ext}.roaring64_agg(id) FILTER (WHERE c{n}), ...] FROM {pending} GROUP BY [k{k}, ...]) AS u
 GROUP BY [{column}, ...];
 COMMENT ON VIEW {now} IS {part}$$
-
 WHEN 'verify' THEN $$
 SELECT (SELECT to_jsonb(k.*) FROM (SELECT [g.k{k} AS {column}, ...]) AS k), s.name,
 	{ext}.roaring64_andnot(s.fact, s.held), CASE WHEN {keeps} THEN '{}' ELSE {ext}.roaring64_andnot(s.held, s.fact) END
@@ -129,6 +126,8 @@ AS $$
 	SELECT jsonb_object_agg(o.name, @extschema@._roaring64_rollup_object(source, target, o.suffix)) || jsonb_build_object(
 		'ext', '@extschema@', 'name', target, 'part', quote_literal('part of the rollup ' || target),
 		'target_text', quote_literal(@extschema@._roaring64_rollup_object(source, target, '')),
+		'words', (SELECT format('%L, %L', nspname, target) FROM pg_namespace AS n, pg_class AS c
+				  WHERE n.oid = relnamespace AND c.oid = source),
 		'partitioned', (SELECT relkind = 'p' FROM pg_class WHERE oid = source),
 		'deferred', options->'deferred', 'deletes', options->'deletes', 'keeps', options->>'deletes' = 'keep',
 		'events', CASE WHEN (SELECT relkind = 'p' FROM pg_class WHERE oid = source) THEN '["insert"]'
@@ -177,8 +176,7 @@ AS $$
 								  ELSE '(%%1$s %1$s %%2$s OR %%1$s IS NULL AND %%2$s IS NULL)' END, w.word) AS q (equal)
 	WHERE x.indrelid = (names->>'target')::regclass
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_matches(jsonb) IS
-'names for the templates of a rollup, with what the index of its keys says';
+COMMENT ON FUNCTION _roaring64_rollup_matches(jsonb) IS 'names for the templates, with what the index says';
 
 -- The first step: creates, as the source's owner, all that a rollup has, and tries it.
 CREATE FUNCTION _roaring64_rollup_begin(source regclass, target name, options jsonb, sets json, path text)
@@ -217,20 +215,16 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_try(names);
 	PERFORM @extschema@._roaring64_rollup_follow(names, true, 'OR REPLACE');
 	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
-	-- these run, and what the state says is executed, as the owner: in that, default privileges give nobody a part
+	-- what the state says is executed as the owner: in that, default privileges give nobody a part
 	EXECUTE @extschema@._roaring64_rollup_fill(
-		'REVOKE ALL ON {state}, {pending}, {tables}, {rows} FROM {others}; REVOKE TRIGGER ON {target} FROM {others}; '
-		'REVOKE ALL ON FUNCTION {functions} FROM {others}',
-		names || jsonb_build_object(
-			'functions', (SELECT string_agg(names->>e || '()', ', ') FROM jsonb_array_elements_text(names->'events') AS e),
-			'others', concat_ws(', ', 'PUBLIC', (
-				SELECT string_agg(DISTINCT quote_ident(r.rolname), ', ')
-				FROM pg_default_acl, aclexplode(defaclacl) JOIN pg_roles AS r ON r.oid = grantee
-				WHERE pg_get_userbyid(defaclrole) = current_user AND r.oid <> defaclrole))));
+		'REVOKE ALL ON {state}, {pending}, {tables}, {rows} FROM {others}; REVOKE TRIGGER ON {target} FROM {others}',
+		names || jsonb_build_object('others', concat_ws(', ', 'PUBLIC', (
+			SELECT string_agg(DISTINCT quote_ident(r.rolname), ', ')
+			FROM pg_default_acl, aclexplode(defaclacl) JOIN pg_roles AS r ON r.oid = grantee
+			WHERE pg_get_userbyid(defaclrole) = current_user AND r.oid <> defaclrole))));
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text) IS
-'first step of a rollup: creates its tables and triggers';
+COMMENT ON FUNCTION _roaring64_rollup_begin(regclass, name, jsonb, json, text) IS 'first step of a rollup';
 
 -- The names, in which a source that has partitions may have another name now: until they
 -- say so, its writers fail.
@@ -295,6 +289,8 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_trigger WHERE oid = c.trigger) THEN
 		RETURN true;
 	END IF;
+	EXECUTE @extschema@._roaring64_rollup_fill(
+		'SELECT {ext}._roaring64_own($1, NULL, {words}, ''{"",_tables}'')', names) USING c.tab;
 	added := @extschema@._roaring64_rollup_fill(
 		@extschema@._roaring64_rollup_template('added'), names || jsonb_build_object('except', '', 'from', (
 			-- in the order of the whole table
@@ -368,5 +364,4 @@ BEGIN
 	USING format('(%s,0)', done / block_size)::tid, format('(%s,0)', least((done + bytes) / block_size, 4294967295))::tid;
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, text, bigint, bigint) IS
-'merges what is pending in some blocks into the target of a rollup';
+COMMENT ON FUNCTION _roaring64_rollup_fold(regclass, text, bigint, bigint) IS 'merges some blocks of what is pending';

@@ -91,6 +91,7 @@ DECLARE
 	body text;
 	expression text;
 	whole boolean;
+	temporary text;
 BEGIN
 	FOREACH body IN ARRAY ARRAY[E'SELECT (%s\n)', E'SELECT ARRAY[%s\n]'] LOOP
 		EXECUTE format('CREATE FUNCTION pg_temp._roaring64_probe(anyelement) RETURNS void LANGUAGE sql AS %L',
@@ -103,10 +104,14 @@ BEGIN
 	EXECUTE pg_catalog.format(E'CREATE INDEX ON pg_temp.%I (%I) WHERE (%s\n)',
 							  copy, id_column, condition);
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	SELECT @extschema@._roaring64_rollup_deparse(indexrelid), indpred::text ~ ':varattno 0 ' INTO STRICT expression, whole
+	SELECT @extschema@._roaring64_rollup_deparse(indexrelid), indpred::text ~ ':varattno 0 ', (
+			SELECT min(o.identity) FROM pg_depend, pg_identify_object(refclassid, refobjid, 0) AS o
+			WHERE objid = indexrelid AND refobjid <> indrelid AND o.schema ~ '^pg_temp')
+	INTO STRICT expression, whole, temporary
 	FROM pg_index WHERE indrelid = format('pg_temp.%I', copy)::regclass;
-	IF whole THEN
-		RAISE feature_not_supported USING MESSAGE = 'it uses the row as a whole, not its columns';
+	IF whole OR temporary IS NOT NULL THEN
+		RAISE feature_not_supported USING MESSAGE = coalesce(
+			temporary || ' ends with this session', 'it uses the row as a whole, not its columns');
 	END IF;
 	EXECUTE format('DROP TABLE pg_temp.%I', copy);
 	RETURN expression;
@@ -120,8 +125,7 @@ EXCEPTION
 			HINT = 'A condition must be what CREATE INDEX accepts: immutable, and about the row alone.';
 END
 $$;
-COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text, text) IS
-'condition of a set, in a form that means the same in every session';
+COMMENT ON FUNCTION _roaring64_rollup_condition(regclass, name, text, text, text) IS 'condition of a set, deparsed';
 
 -- The table that was given a rollup's triggers; its partitions have them from it.
 CREATE FUNCTION _roaring64_rollup_source(place regclass, target text)
@@ -132,10 +136,11 @@ RETURN (
 		AND tgparentid = 0 LIMIT 1);
 COMMENT ON FUNCTION _roaring64_rollup_source(regclass, text) IS 'source of a rollup';
 
--- Without the function, a table of the state's name is not ours.
+-- Without the function, a table of the state's name is not ours, and a view is none.
 CREATE FUNCTION _roaring64_rollup_exists(place regclass, target text)
 RETURNS boolean LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
-RETURN to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup')) IS NOT NULL
+RETURN EXISTS (SELECT FROM pg_class WHERE relkind = 'r'
+			   AND oid = to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup')))
 	AND to_regprocedure(@extschema@._roaring64_rollup_object(place, target, '_insert') || '()') IS NOT NULL;
 COMMENT ON FUNCTION _roaring64_rollup_exists(regclass, text) IS 'whether there is a rollup';
 

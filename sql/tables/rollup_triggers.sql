@@ -34,17 +34,16 @@ WHEN 'new' THEN 'roaring64_new AS r, {facts}(ROW(r.*)::{row}) AS f'
 WHEN 'old' THEN 'roaring64_old AS r, {facts}(ROW(r.*)::{row}) AS f'
 WHEN 'both' THEN '(TABLE roaring64_old UNION ALL TABLE roaring64_new) AS r, {facts}(ROW(r.*)::{row}) AS f'
 WHEN 'row' THEN '{facts}(NEW::{source}::{row}) AS f'
-
 -- Deferred, and at commit until all is copied: appends what is added.
 WHEN 'append' THEN $$
-BEGIN{childless}{refused}
+BEGIN{own}{childless}{refused}
 	INSERT INTO {pending} ([k{k}, ...], [c{n}, ...], id){added};
 	RETURN NULL;
 END
 $$
 -- At commit: adds its ids.
 WHEN 'add' THEN $$
-BEGIN{childless}{refused}{merge};
+BEGIN{own}{childless}{refused}{merge};
 	RETURN NULL;
 END
 $$
@@ -79,7 +78,7 @@ WHEN 'change' THEN $$
 DECLARE
 	change record;			-- of a key: ids to add to each set, and to take from it
 	present record;			-- those of them that the source has
-BEGIN{childless}
+BEGIN{own}{childless}
 	IF current_setting('transaction_isolation') <> 'read committed' AND NOT EXISTS (SELECT FROM {state}) THEN
 		RAISE serialization_failure USING
 			MESSAGE = format('could not serialize access: the rollup %s is newer than the transaction', {target_text}),
@@ -129,7 +128,7 @@ CREATE FUNCTION _roaring64_rollup_template(name text)
 RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN CASE name
 WHEN 'refuse' THEN $$
-BEGIN{refused}
+BEGIN{own}{refused}
 	RETURN NULL;
 END
 $$
@@ -170,14 +169,16 @@ WHEN 'childless' THEN $$
 										TG_TABLE_SCHEMA, TG_TABLE_NAME, {target_text}),
 			HINT = 'ALTER TABLE ... NO INHERIT the children.';
 	END IF;$$
+-- An error if something is not the owner's.  PERFORM would take longer.
+WHEN 'own' THEN $$
+	IF NOT {ext}._roaring64_own(TG_RELID, {whole}, {words}, '{used}') THEN{renamed}
+	END IF;$$
 -- A row of a partition is cast to the type of the whole table, by its name.
 WHEN 'renamed' THEN $$
-	IF pg_catalog.to_regclass({source_text}) IS NULL THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = pg_catalog.format('cannot write to %I.%I, because %s has another name now', TG_TABLE_SCHEMA,
 										TG_TABLE_NAME, {source_text}),
-			HINT = pg_catalog.format('CALL roaring64_rollup_fold(%L).', {target_text});
-	END IF;$$
+			HINT = pg_catalog.format('CALL roaring64_rollup_fold(%L).', {target_text});$$
 ELSE coalesce(@extschema@._roaring64_rollup_adding(name), @extschema@._roaring64_rollup_following(name))
 END;
 COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of the triggers of a rollup';
@@ -195,7 +196,10 @@ DECLARE
 		WHEN event = 'pending' OR deletes = 'follow' AND NOT copying THEN 'change'
 		WHEN copying OR (names->>'deferred')::boolean THEN 'append'
 		ELSE 'add' END;
-	parts jsonb := names || jsonb_build_object('childless', '', 'refused', '', 'except', '',
+	parts jsonb := names || jsonb_build_object('own', '', 'renamed', '', 'childless', '', 'refused', '', 'except', '',
+		'whole', CASE WHEN partitioned THEN names->>'source_text' ELSE 'NULL' END,
+		'used', CASE WHEN kind = 'change' THEN '{"",_rows,_rollup}'
+			WHEN kind = 'append' OR (names->>'deferred')::boolean THEN '{_pending}' ELSE '{""}' END,
 		'verb', CASE event WHEN 'delete' THEN 'delete from' ELSE event END,
 		'instead', CASE WHEN event = 'truncate' AND deletes = 'follow' THEN 'Use DELETE, or stop' ELSE 'Stop' END,
 		'return', CASE event WHEN 'pending' THEN '' ELSE E'\n\tRETURN NULL;' END);
@@ -211,7 +215,8 @@ BEGIN
 			('counted', 'counted_' || event, true),
 			('refusal', 'refusal', true),
 			('childless', 'childless', event = 'update'),
-			('refused', 'renamed', partitioned),
+			('renamed', 'renamed', partitioned),
+			('own', 'own', event <> 'pending'),
 			('refused', 'refuse_truncate', event = 'truncate'),
 			('refused', 'refuse_rows', event IN ('update', 'delete') AND deletes = 'refuse'),
 			('except', 'except', event = 'update' AND deletes <> 'follow'),
@@ -310,8 +315,7 @@ BEGIN
 	END IF;
 	RAISE SQLSTATE 'R6400';
 EXCEPTION
-	WHEN SQLSTATE 'R6400' THEN
-		NULL;
+	WHEN SQLSTATE 'R6400' THEN NULL;
 	WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
 		RAISE;
 	WHEN OTHERS THEN

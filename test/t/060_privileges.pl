@@ -434,7 +434,8 @@ is($node->safe_psql('base', q{
 		UNION ALL SELECT proname, coalesce(proacl, acldefault('f', proowner)), proowner FROM pg_proc WHERE pronamespace = 'given'::regnamespace)
 			AS o (name, acl, owner), aclexplode(acl) AS a
 	WHERE a.grantee <> owner}),
-	'facts later later_facts later_now sets sets_facts', 'of a rollup, default privileges give the sets and what the rows mean');
+	'facts later later_facts later_insert later_now later_update sets sets_delete sets_facts sets_insert sets_truncate sets_update',
+	'of a rollup, default privileges give the sets, what the rows mean, and functions that are of no use');
 is($node->safe_psql('base', q{SELECT has_table_privilege('worker', 'given.sets', 'INSERT'), has_table_privilege('worker', 'given.sets', 'TRIGGER')}),
 	't|f', 'the sets without TRIGGER');
 $node->safe_psql('base', q{
@@ -445,8 +446,6 @@ $node->safe_psql('base', q{
 	CREATE FUNCTION worker.evil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil runs as %', current_user; END $$;
 	CREATE TABLE worker.mine (who worker.key, id bigint)});
 for my $case (
-	[ 'function', q{CREATE TRIGGER x AFTER INSERT ON worker.mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION given.later_insert();
-		INSERT INTO worker.mine VALUES (ROW (1), 666)} ],
 	[ 'table', q{UPDATE given.later_rollup SET names = names || '{"pending": "worker.mine"}'} ],
 	[ 'table', q{INSERT INTO given.later_pending VALUES (1, true, 666)} ],
 	[ 'view', q{DELETE FROM given.later_rows} ],
@@ -459,6 +458,163 @@ for my $case (
 }
 ($out, $err) = run_as('worker', 'INSERT INTO given.facts VALUES (1, 1), (1, 2); SELECT s.ids, l.ids FROM given.sets AS s, given.later_now AS l');
 is("$out$err", '{1,2}|{1,2}', 'those who write need no more');
+
+#
+# Whoever may create in the schema of a rollup, or owns something that its triggers meet,
+# does not get the owner's rights: nothing of anybody else is used.
+#
+$node->safe_psql('base', q{
+	CREATE ROLE keeper; CREATE ROLE mallory LOGIN;
+	GRANT USAGE ON SCHEMA ext TO keeper, mallory;
+	GRANT CREATE ON DATABASE base TO mallory;
+	CREATE SCHEMA shared;
+	GRANT ALL ON SCHEMA shared TO keeper, mallory;
+	SET search_path = shared, ext;
+	SET ROLE keeper;
+	CREATE TABLE secret AS SELECT 'the secret'::text AS s;
+	SET ROLE mallory;
+	CREATE FUNCTION read_it() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+		RAISE 'evil runs as %: %', current_user, (SELECT s FROM shared.secret); END $$;
+	CREATE FUNCTION evil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); RETURN NEW; END $$;
+	CREATE TYPE key AS ENUM ('x');
+	CREATE FUNCTION to_int(key) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); RETURN 1; END $$;
+	CREATE CAST (key AS int) WITH FUNCTION to_int(key) AS ASSIGNMENT});
+
+# A schema with rollups of keeper's, whatever was done to those before.
+sub rollups
+{
+	my ($schema, $then) = @_;
+
+	$node->safe_psql('base', "CREATE SCHEMA $schema; GRANT ALL ON SCHEMA $schema TO keeper, mallory; SET search_path = $schema, ext; SET ROLE keeper;" . q{
+		SET client_min_messages = warning;
+		CREATE TABLE visit (site int NOT NULL, id bigint NOT NULL, PRIMARY KEY (site, id));
+		CREATE TABLE event (site int NOT NULL, id bigint NOT NULL) PARTITION BY RANGE (id);
+		CREATE TABLE event_1 PARTITION OF event FOR VALUES FROM (0) TO (1000);
+		CALL roaring64_rollup_create('visit', 'sets', '{site}', 'id', '{"ids": true}');
+		CALL roaring64_rollup_create('visit', 'later', '{site}', 'id', '{"ids": true}', deferred => true);
+		CALL roaring64_rollup_create('event', 'events', '{site}', 'id', '{"ids": true}', deferred => true, deletes => 'keep');
+		GRANT INSERT ON visit, event, event_1 TO mallory;
+		INSERT INTO visit VALUES (1, 1);
+		INSERT INTO event VALUES (1, 1);
+	} . "RESET ROLE; $then");
+	return;
+}
+my $number = 0;
+for my $case (
+	# what was done, what mallory makes, and what is called then
+	[ 'a renamed target', 'ALTER TABLE sets RENAME TO sets_2025',
+		q{CREATE TABLE sets (site int PRIMARY KEY, ids roaring64 DEFAULT '{}'); GRANT ALL ON sets TO PUBLIC;
+		  CREATE TRIGGER evil BEFORE INSERT ON sets FOR EACH ROW EXECUTE FUNCTION shared.evil()},
+		'INSERT INTO visit VALUES (1, 2)', qr/HERE\.sets does not belong to keeper/ ],
+	[ 'what was pending', 'ALTER TABLE later_pending RENAME TO old_pending',
+		q{CREATE TABLE later_pending (k1 int DEFAULT shared.to_int('x'), c1 boolean, id bigint, x text DEFAULT shared.read_it()); GRANT ALL ON later_pending TO PUBLIC},
+		'INSERT INTO visit VALUES (1, 2)', qr/HERE\.later_pending does not belong to keeper/ ],
+	[ 'the function of facts', 'DROP FUNCTION events_facts(events_row)',
+		q{CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
+		'INSERT INTO event VALUES (1, 2)', qr/HERE\.events_facts does not belong to keeper/ ],
+	[ 'the type of a row', 'ALTER DOMAIN events_row RENAME TO old_row',
+		q{CREATE DOMAIN events_row AS event; CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
+		'INSERT INTO event VALUES (1, 2)', qr/HERE\.events_row does not belong to keeper/ ],
+	[ 'a renamed partitioned source', 'ALTER TABLE event RENAME TO event_2025',
+		q{CREATE TABLE event (site int NOT NULL, id bigint NOT NULL);
+		  CREATE FUNCTION to_mine(event_1) RETURNS event LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE CAST (event_1 AS event) WITH FUNCTION to_mine(event_1);
+		  CREATE FUNCTION to_theirs(event) RETURNS event_2025 LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE CAST (event AS event_2025) WITH FUNCTION to_theirs(event)},
+		'INSERT INTO event_2025 VALUES (1, 2)', qr/HERE\.event does not belong to keeper/ ],
+	[ 'a partition', 'ALTER TABLE event_1 OWNER TO mallory',
+		q{CREATE FUNCTION to_whole(event_1) RETURNS event LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE CAST (event_1 AS event) WITH FUNCTION to_whole(event_1)},
+		'INSERT INTO event_1 VALUES (1, 2)', qr/HERE\.event_1 does not belong to keeper/ ],
+	[ 'a partition that came', 'SET ROLE mallory; CREATE TABLE event_2 (site int NOT NULL, id bigint NOT NULL); INSERT INTO event_2 VALUES (1, 1001); GRANT ALL ON event_2 TO keeper;
+		CREATE POLICY evil ON event_2 USING (shared.read_it() IS NULL); ALTER TABLE event_2 ENABLE ROW LEVEL SECURITY; RESET ROLE;
+		ALTER TABLE event ATTACH PARTITION event_2 FOR VALUES FROM (1000) TO (2000)', '',
+		"CALL roaring64_rollup_fold('events')", qr/HERE\.event_2 does not belong to keeper/ ],
+	# the schema belongs to a superuser, and mallory makes another one of its name
+	[ 'a renamed schema', 'ALTER SCHEMA HERE RENAME TO HERE_v2',
+		q{CREATE SCHEMA HERE; GRANT USAGE ON SCHEMA HERE TO PUBLIC;
+		  CREATE TABLE HERE.events_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.events_pending TO PUBLIC;
+		  CREATE TABLE HERE.event (site int, id bigint); CREATE DOMAIN HERE.events_row AS HERE_v2.event;
+		  CREATE FUNCTION HERE.events_facts(HERE.events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE TABLE HERE.later_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.later_pending TO PUBLIC; CREATE DOMAIN HERE.later_row AS HERE_v2.visit;
+		  CREATE FUNCTION HERE.later_facts(HERE.later_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE TABLE HERE.sets (site int PRIMARY KEY, ids roaring64)},
+		q{INSERT INTO HERE_v2.visit VALUES (1, 2)}, qr/HERE\.(later|events)_row does not belong to keeper/ ],
+	# as a restore without privileges leaves it
+	[ 'a table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC',
+		q{CREATE TABLE mine (site shared.key, id bigint);
+		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION later_insert()},
+		q{INSERT INTO mine VALUES ('x', 666)}, qr/HERE\.mine does not belong to keeper/ ],
+	[ 'a temporary table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC', '',
+		q{CREATE TEMP TABLE mine (site shared.key, id bigint);
+		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
+		  INSERT INTO mine VALUES ('x', 666)}, qr/pg_temp_\d+\.mine does not belong to keeper/ ])
+{
+	my ($what, $done, $made, $call, $refused) = map { my $here = 'rollups_' . $number; s/HERE/$here/gr } @$case;
+	my $schema = 'rollups_' . $number++;
+	my $caller = $call =~ /^CALL/ ? 'keeper' : 'mallory';
+
+	rollups($schema, "$done;");
+	(undef, $err) = run_as('mallory', "SET search_path = $schema, ext; $made");
+	is($err, '', "mallory makes what she can of $what");
+	$err = '';
+	$node->psql('base', "SET search_path = $schema, ext; SET SESSION AUTHORIZATION $caller; $call", stderr => \$err, on_error_stop => 1);
+	like($err, qr/^[^\n]*ERROR:  $refused/, '... and it is not used');
+}
+
+# A session that has written before the rename asks again, also within a transaction.
+rollups('again', '');
+($out, $err) = run_as('keeper', q{SET search_path = again, ext;
+	BEGIN;
+	INSERT INTO visit VALUES (1, 2); INSERT INTO event VALUES (1, 2);
+	ALTER TABLE later_pending RENAME TO old_pending; ALTER TABLE event RENAME TO event_2025;
+	RESET SESSION AUTHORIZATION; SET LOCAL ROLE mallory;
+	CREATE TABLE later_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON later_pending TO PUBLIC;
+	CREATE TABLE event (site int NOT NULL, id bigint NOT NULL); GRANT ALL ON event TO PUBLIC;
+	\set ON_ERROR_STOP off
+	SAVEPOINT s; INSERT INTO visit VALUES (1, 3); ROLLBACK TO s;
+	INSERT INTO event_2025 VALUES (1, 3)});
+like($err, qr/again\.later_pending does not belong to keeper.*again\.event does not belong to keeper/s, 'what was looked at is looked at again');
+
+# A view or a table of the state's name, for one who calls: nothing is read
+$node->safe_psql('base', q{SET search_path = shared, ext;
+	CREATE TABLE orders (site int NOT NULL, id bigint NOT NULL, PRIMARY KEY (site, id));
+	SET ROLE mallory;
+	CREATE VIEW buyers_rollup AS SELECT shared.read_it() AS state;
+	CREATE VIEW orders_rollup AS SELECT shared.read_it() AS state;
+	CREATE TABLE sellers_rollup (state text);
+	CREATE FUNCTION buyers_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	CREATE FUNCTION orders_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+	CREATE FUNCTION sellers_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'});
+for my $case (
+	[ "CALL roaring64_rollup_create('orders', 'buyers', '{site}', 'id', '{\"ids\": true}')", qr/relation "buyers_rollup" already exists/ ],
+	[ "SELECT roaring64_rollup_stats('orders')", qr/there is no rollup orders/ ],
+	[ "CALL roaring64_rollup_create('orders', 'sellers', '{site}', 'id', '{\"ids\": true}')",
+		qr/shared.sellers_rollup belongs to mallory, and shared.orders to / ])
+{
+	my ($call, $refused) = @$case;
+
+	$err = '';
+	$node->psql('base', "SET search_path = shared, ext; $call", stderr => \$err);
+	like($err, qr/ERROR:  $refused/, "$call does not execute what is there");
+}
+rollups('mixed', 'ALTER TABLE later_pending OWNER TO mallory');
+for my $call ("SELECT roaring64_rollup_stats('later')", "CALL roaring64_rollup_fold('later')", "SELECT * FROM roaring64_rollup_verify('later')",
+	"SELECT roaring64_rollup_detach('later')")
+{
+	$err = '';
+	$node->psql('base', "SET search_path = mixed, ext; $call", stderr => \$err);
+	like($err, qr/ERROR:  mixed.later_pending belongs to mallory, and mixed.later to keeper/, "$call is for tables of one owner");
+}
+$node->safe_psql('base', 'ALTER TABLE mixed.event_1 OWNER TO mallory');
+($out, $err) = run_as('keeper', q{SET search_path = mixed, ext; CALL roaring64_rollup_create('event', 'other', '{site}', 'id', '{"ids": true}', deferred => true, deletes => 'keep')});
+like($err, qr/a partition has another owner/, 'and so is a new rollup');
+
+# A condition ends with no session
+($out, $err) = run_as('keeper', q{SET search_path = again, ext;
+	CREATE FUNCTION pg_temp.big(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 > 5';
+	CALL roaring64_rollup_create('visit', 'brief', '{site}', 'id', '{"ids": "pg_temp.big(id)"}')});
+like($err, qr/set ids cannot have the condition pg_temp\.big\(id\): pg_temp_\d+\.big\(bigint\) ends with this session/, 'a condition uses nothing temporary');
 
 # The owner's role, which a step takes, ends with it
 is($node->safe_psql('base', q{DO $$ BEGIN CALL ext.roaring64_rollup_create('given.facts', 'sets'); ASSERT current_user = session_user; END $$}),

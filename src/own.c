@@ -1,0 +1,223 @@
+/*-------------------------------------------------------------------------
+ *
+ * own.c
+ *	  Whose the things are that a rollup's triggers name.
+ *
+ * The triggers run as the owner of the rollup and name its parts by text.  What
+ * is attached to another one's table or type, such as a trigger, a default or a
+ * cast, would run as that role, too.  So they ask this before anything else.
+ *
+ * src/own.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+/* What was found to be a role's own, for the next call in the same place. */
+typedef struct
+{
+	uint64		changes;		/* the catalogs were as after so many */
+	Oid			user;
+	Oid			fired;
+	int			count;
+	Oid			tables[FLEXIBLE_ARRAY_MEMBER];
+} Owned;
+
+/* How often a table, a type, a function or a schema changed, as far as known. */
+static uint64 catalog_changes = 0;
+
+static void
+note_change(Datum arg, int cacheid, uint32 hashvalue)
+{
+	catalog_changes++;
+}
+
+static void
+count_changes(void)
+{
+	static bool counting = false;
+
+	if (counting)
+		return;
+	CacheRegisterSyscacheCallback(RELOID, note_change, (Datum) 0);
+	CacheRegisterSyscacheCallback(TYPEOID, note_change, (Datum) 0);
+	CacheRegisterSyscacheCallback(PROCOID, note_change, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, note_change, (Datum) 0);
+	counting = true;
+}
+
+/* Whether that still holds.  To lock a table is to hear of its changes. */
+static bool
+still_owned(const Owned *owned, Oid fired)
+{
+	if (owned->user != GetUserId() || owned->fired != fired)
+		return false;
+	for (int i = 0; i < owned->count; i++)
+		LockRelationOid(owned->tables[i], RowExclusiveLock);
+	return owned->changes == catalog_changes;
+}
+
+/* Raises an error if the owner of what has that name is not current_user. */
+static void
+check_owner(Oid owner, Oid namespace, const char *name)
+{
+	if (owner == GetUserId())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("%s does not belong to %s, which has a rollup that uses it",
+					quote_qualified_identifier(get_namespace_name(namespace),
+											   name),
+					quote_identifier(GetUserNameFromId(GetUserId(), false))),
+			 errdetail("What its owner attached to it would run as that role."),
+			 errhint("Give all of the rollup one owner, or call roaring64_rollup_drop.")));
+}
+
+static void
+check_table(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", table);
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	check_owner(form->relowner, form->relnamespace, NameStr(form->relname));
+	ReleaseSysCache(tuple);
+}
+
+/* Sets a name, faster than psprintf: too long ones are cut, so there are none. */
+static char *
+join(Name name, const char *target, const char *suffix)
+{
+	strlcpy(NameStr(*name), target, NAMEDATALEN);
+	strlcat(NameStr(*name), suffix, NAMEDATALEN);
+	return NameStr(*name);
+}
+
+/* The function of facts of a row, and the type of the row. */
+static void
+check_facts(const char *schema, const char *target)
+{
+	Oid			namespace = get_namespace_oid(schema, false);
+	NameData	names[2];
+	char	   *row = join(&names[0], target, "_row");
+	char	   *facts = join(&names[1], target, "_facts");
+	HeapTuple	type;
+	HeapTuple	function;
+	Form_pg_type form;
+
+	type = SearchSysCache2(TYPENAMENSP, CStringGetDatum(row),
+						   ObjectIdGetDatum(namespace));
+	if (!HeapTupleIsValid(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type \"%s.%s\" does not exist", schema, row)));
+	form = (Form_pg_type) GETSTRUCT(type);
+	check_owner(form->typowner, namespace, row);
+	function = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum(facts),
+							   PointerGetDatum(buildoidvector(&form->oid, 1)),
+							   ObjectIdGetDatum(namespace));
+	if (!HeapTupleIsValid(function))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function %s.%s(%s) does not exist", schema, facts, row)));
+	check_owner(((Form_pg_proc) GETSTRUCT(function))->proowner, namespace,
+				facts);
+	ReleaseSysCache(function);
+	ReleaseSysCache(type);
+}
+
+/*
+ * Raises an error unless current_user owns all of it; returns false if there is
+ * no table of the name "whole".  Sets what was found.
+ */
+static bool
+check_all(Owned *owned, text *whole, char *schema, const char *target,
+		  Datum *suffixes)
+{
+	check_table(owned->fired);
+	check_facts(schema, target);
+	for (int i = 0; i < owned->count; i++)
+	{
+		NameData	name;
+		RangeVar   *table;
+
+		join(&name, target, TextDatumGetCString(suffixes[i]));
+		table = makeRangeVar(schema, NameStr(name), -1);
+		owned->tables[i] = RangeVarGetRelid(table, RowExclusiveLock, false);
+		check_table(owned->tables[i]);
+	}
+	if (whole != NULL)
+	{
+		RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(whole));
+		Oid			table = RangeVarGetRelid(name, NoLock, true);
+
+		if (!OidIsValid(table))
+			return false;
+		check_table(table);
+	}
+	return true;
+}
+
+/*
+ * _roaring64_own(fired regclass, whole text, schema name, target name, suffixes
+ * text[]) returns boolean.  Raises an error unless current_user owns the table
+ * whose trigger fired, the whole one of which that is a part, if one is given,
+ * and what the triggers read and write: the function of facts, and the tables of
+ * the target's name with one of the suffixes.  These are locked as by INSERT, so
+ * that until the transaction ends their names mean them.  Returns false if there
+ * is no table of the name "whole".
+ */
+PG_FUNCTION_INFO_V1(roaring64_own);
+Datum
+roaring64_own(PG_FUNCTION_ARGS)
+{
+	Oid			fired = PG_GETARG_OID(0);
+	text	   *whole = PG_ARGISNULL(1) ? NULL : PG_GETARG_TEXT_PP(1);
+	FmgrInfo   *place = fcinfo->flinfo;
+	Owned	   *owned = place->fn_extra;
+	Datum	   *suffixes;
+	int			count;
+
+	if (owned != NULL && still_owned(owned, fired))
+		PG_RETURN_BOOL(true);
+	count_changes();
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), TEXTOID, -1, false,
+					  TYPALIGN_INT, &suffixes, NULL, &count);
+	place->fn_extra = NULL;
+	owned = MemoryContextAlloc(place->fn_mcxt,
+							   offsetof(Owned, tables) + count * sizeof(Oid));
+	owned->user = GetUserId();
+	owned->fired = fired;
+	owned->count = count;
+	/* what changes meanwhile is looked at again */
+	do
+	{
+		owned->changes = catalog_changes;
+		if (!check_all(owned, whole, NameStr(*PG_GETARG_NAME(2)),
+					   NameStr(*PG_GETARG_NAME(3)), suffixes))
+			PG_RETURN_BOOL(false);
+	} while (owned->changes != catalog_changes);
+	/* the other arguments are constants in a trigger */
+	if (get_fn_expr_arg_stable(place, 1) && get_fn_expr_arg_stable(place, 2) &&
+		get_fn_expr_arg_stable(place, 3) && get_fn_expr_arg_stable(place, 4))
+		place->fn_extra = owned;
+	PG_RETURN_BOOL(true);
+}
