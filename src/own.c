@@ -21,57 +21,11 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
-
-/* What was found to be a role's own, for the next call in the same place. */
-typedef struct
-{
-	uint64		changes;		/* the catalogs were as after so many */
-	Oid			user;
-	Oid			fired;
-	int			count;
-	Oid			tables[FLEXIBLE_ARRAY_MEMBER];
-} Owned;
-
-/* How often a table, a type, a function or a schema changed, as far as known. */
-static uint64 catalog_changes = 0;
-
-static void
-note_change(Datum arg, int cacheid, uint32 hashvalue)
-{
-	catalog_changes++;
-}
-
-static void
-count_changes(void)
-{
-	static bool counting = false;
-
-	if (counting)
-		return;
-	CacheRegisterSyscacheCallback(RELOID, note_change, (Datum) 0);
-	CacheRegisterSyscacheCallback(TYPEOID, note_change, (Datum) 0);
-	CacheRegisterSyscacheCallback(PROCOID, note_change, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, note_change, (Datum) 0);
-	counting = true;
-}
-
-/* Whether that still holds.  To lock a table is to hear of its changes. */
-static bool
-still_owned(const Owned *owned, Oid fired)
-{
-	if (owned->user != GetUserId() || owned->fired != fired)
-		return false;
-	for (int i = 0; i < owned->count; i++)
-		LockRelationOid(owned->tables[i], RowExclusiveLock);
-	return owned->changes == catalog_changes;
-}
 
 /* Raises an error if the owner of what has that name is not current_user. */
 static void
@@ -145,38 +99,6 @@ check_facts(const char *schema, const char *target)
 }
 
 /*
- * Raises an error unless current_user owns all of it; returns false if there is
- * no table of the name "whole".  Sets what was found.
- */
-static bool
-check_all(Owned *owned, text *whole, char *schema, const char *target,
-		  Datum *suffixes)
-{
-	check_table(owned->fired);
-	check_facts(schema, target);
-	for (int i = 0; i < owned->count; i++)
-	{
-		NameData	name;
-		RangeVar   *table;
-
-		join(&name, target, TextDatumGetCString(suffixes[i]));
-		table = makeRangeVar(schema, NameStr(name), -1);
-		owned->tables[i] = RangeVarGetRelid(table, RowExclusiveLock, false);
-		check_table(owned->tables[i]);
-	}
-	if (whole != NULL)
-	{
-		RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(whole));
-		Oid			table = RangeVarGetRelid(name, NoLock, true);
-
-		if (!OidIsValid(table))
-			return false;
-		check_table(table);
-	}
-	return true;
-}
-
-/*
  * _roaring64_own(fired regclass, whole text, schema name, target name, suffixes
  * text[]) returns boolean.  Raises an error unless current_user owns the table
  * whose trigger fired, the whole one of which that is a part, if one is given,
@@ -189,35 +111,29 @@ PG_FUNCTION_INFO_V1(roaring64_own);
 Datum
 roaring64_own(PG_FUNCTION_ARGS)
 {
-	Oid			fired = PG_GETARG_OID(0);
-	text	   *whole = PG_ARGISNULL(1) ? NULL : PG_GETARG_TEXT_PP(1);
-	FmgrInfo   *place = fcinfo->flinfo;
-	Owned	   *owned = place->fn_extra;
+	char	   *schema = NameStr(*PG_GETARG_NAME(2));
+	char	   *target = NameStr(*PG_GETARG_NAME(3));
 	Datum	   *suffixes;
-	int			count;
+	int			n;
+	Oid			table;
 
-	if (owned != NULL && still_owned(owned, fired))
-		PG_RETURN_BOOL(true);
-	count_changes();
+	check_table(PG_GETARG_OID(0));
+	check_facts(schema, target);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), TEXTOID, -1, false,
-					  TYPALIGN_INT, &suffixes, NULL, &count);
-	place->fn_extra = NULL;
-	owned = MemoryContextAlloc(place->fn_mcxt,
-							   offsetof(Owned, tables) + count * sizeof(Oid));
-	owned->user = GetUserId();
-	owned->fired = fired;
-	owned->count = count;
-	/* what changes meanwhile is looked at again */
-	do
+					  TYPALIGN_INT, &suffixes, NULL, &n);
+	for (int i = 0; i < n; i++)
 	{
-		owned->changes = catalog_changes;
-		if (!check_all(owned, whole, NameStr(*PG_GETARG_NAME(2)),
-					   NameStr(*PG_GETARG_NAME(3)), suffixes))
-			PG_RETURN_BOOL(false);
-	} while (owned->changes != catalog_changes);
-	/* the other arguments are constants in a trigger */
-	if (get_fn_expr_arg_stable(place, 1) && get_fn_expr_arg_stable(place, 2) &&
-		get_fn_expr_arg_stable(place, 3) && get_fn_expr_arg_stable(place, 4))
-		place->fn_extra = owned;
-	PG_RETURN_BOOL(true);
+		NameData	name;
+
+		join(&name, target, TextDatumGetCString(suffixes[i]));
+		check_table(RangeVarGetRelid(makeRangeVar(schema, NameStr(name), -1),
+									 RowExclusiveLock, false));
+	}
+	if (PG_ARGISNULL(1))
+		PG_RETURN_BOOL(true);
+	table = RangeVarGetRelid(makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(1))),
+							 NoLock, true);
+	if (OidIsValid(table))
+		check_table(table);
+	PG_RETURN_BOOL(OidIsValid(table));
 }
