@@ -58,7 +58,7 @@ flat_set(const r64_accumulator *acc)
 	return r64_open_buf(acc->env, acc->flat);
 }
 
-/* The same with an index, which stays until the flat set changes. */
+/* The flat set with an index, which stays until the flat set changes. */
 static r64_set
 indexed_flat_set(r64_accumulator *acc)
 {
@@ -95,11 +95,36 @@ replace_flat(r64_accumulator *acc, r64_buf flat)
 	acc->flat = flat;
 }
 
+/* Whether a bitset of the flat set takes more bytes than its runs would. */
+static bool
+has_long_bitset(const r64_accumulator *acc)
+{
+	r64_set		flat = flat_set(acc);
+	r64_walk	walk;
+
+	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
+		for (uint32_t i = 0; i < walk.b.n; i++)
+		{
+			r64_container c;
+			r64_words	scratch;
+			bitset_container_t view;
+
+			r64_poll_every(acc->env, i + 1, 1023);
+			r64_container_at(acc->env, &walk.b, i, &c);
+			if (c.type != R64_BITSET)
+				continue;
+			view = r64_view_bitset(&c, &scratch);
+			if (r64_prefers_runs(c.card, r64_bitset_runs(view.words)))
+				return true;
+		}
+	return false;
+}
+
 /* Makes the flat set canonical after changes in place. */
 static void
 tidy_flat(r64_accumulator *acc)
 {
-	if (acc->changed_in_place)
+	if (acc->changed_in_place && has_long_bitset(acc))
 		replace_flat(acc, r64_canonicalise(acc->env,
 										   acc->flat.base + acc->env->headroom,
 										   acc->flat.size));
@@ -349,14 +374,18 @@ static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	r64_set		flat = flat_set(acc);
+	bool		changed;
 
 	if (acc->flat.base == NULL ||
 		(s->size < flat.size / IN_PLACE_SHARE && !acc->asked))
 		return false;
-	if (!r64_combine_in_place(op, &flat, s))
+	if (!r64_combine_in_place(op, &flat, s, &changed))
 		return false;
-	forget_flat(acc);
-	acc->changed_in_place = true;
+	if (changed)
+	{
+		forget_flat(acc);
+		acc->changed_in_place = true;
+	}
 	/* the next ones will hardly wait */
 	if (acc->sets_size == 0)
 		release_sets(acc);

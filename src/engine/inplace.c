@@ -130,12 +130,14 @@ poll_later(void)
 
 /*
  * Replaces a by a op b in place, if that is possible; a's bytes must be writable.
- * Returns false if it is not, and nothing has been done.  Fails before anything
+ * *changed says whether a bitset was, even if it is as it was.  Returns false if it
+ * is not possible, and nothing has been done.  Fails before anything
  * is, if the runs of b do not ascend.  The bitsets stay such, even where runs
  * would take fewer bytes: a is a legal set then, but perhaps not canonical.
  */
 bool
-r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
+r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b,
+					 bool *changed)
 {
 	r64_operation op = r64_get_operation(opcode);
 	r64_env		env = *a->env;
@@ -143,12 +145,18 @@ r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b)
 	r64_set		other = *b;
 	inplace_pairs p;
 
+	*changed = false;
 	start_pairs(&p, opcode, a, b);
 	while (next_pair(&p))
+	{
 		if (!can_apply(a->env, opcode, &p.own.c, &p.other.c))
 			return false;
+		*changed |= p.own.c.type == R64_BITSET;
+	}
 	if (p.each->walk.live)
 		return false;
+	if (!*changed)
+		return true;
 
 	/* once begun, it has to be completed */
 	env.poll = poll_later;

@@ -12,6 +12,7 @@
 #include "index.h"
 #include "setops.h"
 
+/* Elements that are moved one by one, at a time; and of a run moved at once. */
 #define SHIFT_BATCH	512
 #define LONG_RUN	32
 
@@ -184,8 +185,8 @@ r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 }
 
 /*
- * Adds the elements in [lo, hi], moved by delta, to a builder: a long run as one,
- * else as many as are read at a time.
+ * Adds the elements in [lo, hi], moved by delta, to a builder.  A long run is added
+ * at once; otherwise elements are read in batches.
  */
 static void
 shift_range(r64_builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta)
@@ -219,8 +220,8 @@ shift_range(r64_builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta
  * Returns every element plus delta.  None may leave int64: the caller asks for
  * the outermost one, and has more to say of it.
  *
- * The result is built in stored order: the results that are not negative come
- * first.
+ * The result is built in stored order: first the elements that are not negative
+ * then, of which there are none if the smallest bigint is added; then the others.
  */
 r64_buf
 r64_shift(r64_set *s, int64_t delta)

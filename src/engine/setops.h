@@ -57,7 +57,8 @@ extern void r64_apply_container(const r64_operation *op, const r64_env *env,
 extern uint32_t r64_count_bits(const bitset_container_t *bitset);
 
 /* inplace.c */
-extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b);
+extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b,
+								 bool *changed);
 
 /* The bytes that a set takes in a list. */
 static inline size_t

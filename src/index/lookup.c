@@ -520,7 +520,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 										   es->verbose, false), es);
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
-	/* of these, the server adds up only its own counters over workers */
+	/* the server adds up its own counters over workers, but not ours */
 	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
 	ExplainPropertyInteger("Index Searches", NULL,
 						   (int64) node->ss.ps.instrument->ntuples2, es);

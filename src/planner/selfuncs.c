@@ -29,10 +29,14 @@
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
-/* What a test of two sets costs, and what it does for an element, in operators. */
+/*
+ * What a test of two sets costs, and what it does for an element of one, in
+ * operators; and what a test of an integer and a set does that is a parameter: less
+ * than a function in PL/pgSQL, which is to come later.
+ */
 #define SET_TEST_COST		50
 #define ELEMENT_COST		0.25
-#define PARAMETER_COST		200
+#define PARAMETER_COST		20
 
 /* What it costs GIN to look at a key for a row, likewise. */
 #define KEY_COST	2
@@ -384,9 +388,9 @@ is_parameter(Node *node)
 
 /*
  * What a test of two sets costs: their elements are read, but those of a constant
- * only once.  And what one costs of an element in a parameter: much, as a large one
- * is not recognised when it comes again, so that a plan with the constant in it is
- * better.  NULL if it is another test.
+ * only once.  A test of an integer against a parameter costs more than one against a
+ * constant, because a large set is not recognised when it comes again; so the server
+ * prefers the plan with the constant for many rows.  NULL for other tests.
  */
 static SupportRequestCost *
 support_cost(SupportRequestCost *request)

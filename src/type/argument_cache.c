@@ -51,9 +51,10 @@
 #define AGAIN_PART	8
 
 /*
- * The bytes of a value are compared if it is compressed, or if it is at most this
- * long, so that it fits into a processor's cache, and has at least this many
- * buckets, as passing them one by one takes longer than to compare them.
+ * The bytes of a compressed value are compared, since that takes less than to
+ * decompress it.  Those of another one are compared if it is at most this long, so
+ * that it fits into a processor's cache, and has at least this many buckets, so that
+ * passing them one by one would take longer.
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16

@@ -221,7 +221,10 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 	PG_RETURN_INT64((int64) count);
 }
 
-/* NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: as above. */
+/*
+ * NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: counts the elements
+ * that some of the sets have; NULL if one is.
+ */
 #define COUNT_MANY(name, op) \
 	PG_FUNCTION_INFO_V1(name##_cardinality_many); \
 	Datum \
@@ -230,16 +233,16 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 		return many_cardinality(fcinfo, op); \
 	}
 
-/* Elements of all of the sets. */
+/* those that all have */
 COUNT_MANY(roaring64_and, R64_AND)
 
-/* Of any of them. */
+/* those that any has */
 COUNT_MANY(roaring64_or, R64_OR)
 
-/* Of an odd number of them. */
+/* those that an odd number of sets have */
 COUNT_MANY(roaring64_xor, R64_XOR)
 
-/* Of the first one only. */
+/* those that only the first has */
 COUNT_MANY(roaring64_andnot, R64_ANDNOT)
 
 /*

@@ -304,7 +304,8 @@ elements_input(InputState *in)
 
 /*
  * The value of a literal in hex, from its digits on; (Datum) 0 after a soft
- * error.  Errors on other characters as bytea does.
+ * error.  White space between bytes is skipped, and other characters are errors, as
+ * for bytea.
  */
 static Datum
 hex_input(const char *digits, Node *context)

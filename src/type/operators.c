@@ -81,7 +81,7 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
 		return combine_range(fcinfo, op); \
 	}
 
-/* a | b: what either has.  Errors if a range makes it exceed the maximum size. */
+/* a | b: what a or b has.  Errors if a range makes it exceed the maximum size. */
 SET_OPERATOR(roaring64_or, R64_OR)
 
 /* a & b: what both have. */

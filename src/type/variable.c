@@ -36,8 +36,8 @@ new_variable(Datum value)
 
 /*
  * Adds a value to a set that roaring64_edits_in_place() said yes to, or removes
- * it, and returns the datum.  A value that is added waits until the set is read; to
- * remove one copies the set.
+ * it, and returns the datum.  Values that are added wait, at most until the set is
+ * read; to remove one copies the set.
  */
 Datum
 roaring64_edit(Datum value, r64_op op, int64 element)
