@@ -146,6 +146,15 @@ files, or set PG_CONFIG)
 endif
 include $(PGXS)
 
+# Debian has PGXS in the client's package, and the headers in another one.
+ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
+ifeq ($(wildcard $(includedir_server)/postgres.h),)
+$(error $(includedir_server) has no header files: install the server's \
+development files (on Debian, postgresql-server-dev-$(MAJORVERSION)), or set \
+PG_CONFIG)
+endif
+endif
+
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS)
 
 # An empty line between two sections.
