@@ -27,9 +27,9 @@ my $seed = seed();
 
 # Error codes, by way in.  Arrays and ranges are read by the server first.
 my %codes = (
-	text => '22P02 22003 22004 22P03',
-	soft => '22P02 22003 22004 22P03',
-	hex => '22P03 22P02',
+	text => '22P02 22003 22004 22P03 22023',
+	soft => '22P02 22003 22004 22P03 22023',
+	hex => '22P03 22023',
 	bytea => '22P03',
 	COPY => '22P03',
 	bigints => '22P02 22003 22004 2202E 54000',
