@@ -23,6 +23,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
@@ -98,41 +99,75 @@ check_facts(const char *schema, const char *target)
 	ReleaseSysCache(type);
 }
 
+static void
+check_found(const RangeVar *relation, Oid table, Oid found_before, void *arg)
+{
+	if (OidIsValid(table))
+		check_table(table);
+}
+
+/*
+ * Raises an error if there is a relation that would be read in place of a trigger's
+ * transition table, where the trigger has none.
+ */
+static void
+check_not_found(const char *name)
+{
+	if (OidIsValid(RelnameGetRelid(name)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("relation \"%s\" has the name of a transition table of a rollup's triggers",
+						name),
+				 errhint("Rename it.")));
+}
+
 /*
  * _roaring64_own(fired regclass, whole text, schema name, target name, suffixes
  * text[]) returns boolean.  Raises an error unless current_user owns the table
  * whose trigger fired, the whole one of which that is a part, if one is given,
  * and what the triggers read and write: the function of facts, and the tables of
- * the target's name with one of the suffixes.  These are locked as by INSERT, so
- * that until the transaction ends their names mean them.  Returns false if there
- * is no table of the name "whole".
+ * the target's name with one of the suffixes.  These are locked, so that none is
+ * renamed before the transaction ends; a schema can be, and the whole table.
+ * Returns false if there is no table of the name "whole".
  */
 PG_FUNCTION_INFO_V1(roaring64_own);
 Datum
 roaring64_own(PG_FUNCTION_ARGS)
 {
-	char	   *schema = NameStr(*PG_GETARG_NAME(2));
-	char	   *target = NameStr(*PG_GETARG_NAME(3));
 	Datum	   *suffixes;
 	int			n;
+	RangeVar   *whole;
 	Oid			table;
 
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		if (i != 1 && PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("argument %d must not be null", i + 1)));
+	}
+	/* the statements that follow will see what has changed */
+	AcceptInvalidationMessages();
 	check_table(PG_GETARG_OID(0));
-	check_facts(schema, target);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), TEXTOID, -1, false,
 					  TYPALIGN_INT, &suffixes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
 		NameData	name;
 
-		join(&name, target, TextDatumGetCString(suffixes[i]));
-		check_table(RangeVarGetRelid(makeRangeVar(schema, NameStr(name), -1),
-									 RowExclusiveLock, false));
+		join(&name, NameStr(*PG_GETARG_NAME(3)),
+			 TextDatumGetCString(suffixes[i]));
+		RangeVarGetRelidExtended(makeRangeVar(NameStr(*PG_GETARG_NAME(2)),
+											  NameStr(name), -1),
+								 AccessShareLock, 0, check_found, NULL);
 	}
+	check_facts(NameStr(*PG_GETARG_NAME(2)), NameStr(*PG_GETARG_NAME(3)));
+	check_not_found("roaring64_new");
+	check_not_found("roaring64_old");
 	if (PG_ARGISNULL(1))
 		PG_RETURN_BOOL(true);
-	table = RangeVarGetRelid(makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(1))),
-							 NoLock, true);
+	whole = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(1)));
+	table = RangeVarGetRelid(whole, NoLock, true);
 	if (OidIsValid(table))
 		check_table(table);
 	PG_RETURN_BOOL(OidIsValid(table));

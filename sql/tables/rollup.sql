@@ -25,13 +25,12 @@ BEGIN
 	target := coalesce(target, (SELECT relname FROM pg_class WHERE oid = place));
 	state := to_regclass(@extschema@._roaring64_rollup_object(place, target, '_rollup'));
 	IF NOT @extschema@._roaring64_rollup_exists(place, target) THEN
-		RAISE undefined_object USING
-			MESSAGE = format('there is no rollup %s', coalesce(quote_ident(target), place::text)),
+		RAISE undefined_object USING MESSAGE = format('there is no rollup %s', coalesce(quote_ident(target), place::text)),
 			DETAIL = 'It was not made with roaring64_rollup_create, was detached, or has another name now.';
 	END IF;
 	source := @extschema@._roaring64_rollup_source(place, target);
 	members := ARRAY(SELECT to_regclass(@extschema@._roaring64_rollup_object(place, target, suffix))
-					 FROM unnest('{"",_rollup,_pending,_rows,_tables,_now}'::text[]) AS suffix) || source;
+					 FROM unnest('{"",_rollup,_pending,_rows,_tables}'::text[]) AS suffix) || source;
 	SELECT * INTO other FROM pg_class
 	WHERE oid = ANY (members || place) AND (relowner <> owner OR NOT pg_has_role(relowner, 'USAGE'))
 	ORDER BY relowner = owner, oid = place DESC LIMIT 1;
@@ -51,12 +50,13 @@ BEGIN
 		 format('%s is unlogged: after a crash it would be empty, but not the rest of the rollup %I', unlogged, target)),
 		(to_regclass(m->'names'->>'target') IS NULL OR to_regclass(m->'names'->>'state') IS DISTINCT FROM state,
 		 format('the rollup %I is not there: it was renamed or moved', target)),
+		(m->'names' @> '{"deferred": true}' AND owner <> (
+			SELECT relowner FROM pg_class WHERE oid = to_regclass(m->'names'->>'now')), 'its view belongs to another role'),
 		(complete AND m->>'state' <> 'following',
 		 format('the rollup %I is not yet complete: call roaring64_rollup_create again', target)))
 		AS v (holds, problem) WHERE v.holds LIMIT 1;
 	IF problem IS NOT NULL THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = problem,
+		RAISE object_not_in_prerequisite_state USING MESSAGE = problem,
 			HINT = format('Mend that, or call roaring64_rollup_drop(%L).',
 						  @extschema@._roaring64_rollup_object(place, target, ''));
 	END IF;

@@ -215,10 +215,12 @@ BEGIN
 	PERFORM @extschema@._roaring64_rollup_try(names);
 	PERFORM @extschema@._roaring64_rollup_follow(names, true, 'OR REPLACE');
 	PERFORM @extschema@._roaring64_rollup_attach(source_name, names);
-	-- what the state says is executed as the owner: in that, default privileges give nobody a part
+	-- these run, and what the state says is executed, as the owner: in that, default privileges give nobody a part
 	EXECUTE @extschema@._roaring64_rollup_fill(
-		'REVOKE ALL ON {state}, {pending}, {tables}, {rows} FROM {others}; REVOKE TRIGGER ON {target} FROM {others}',
-		names || jsonb_build_object('others', concat_ws(', ', 'PUBLIC', (
+		'REVOKE ALL ON {state}, {pending}, {tables}, {rows} FROM {others}; REVOKE TRIGGER ON {target} FROM {others}; '
+		'REVOKE ALL ON FUNCTION {functions} FROM {others}', names || jsonb_build_object(
+		'functions', (SELECT string_agg(names->>e || '()', ', ') FROM jsonb_array_elements_text(names->'events') AS e),
+		'others', concat_ws(', ', 'PUBLIC', (
 			SELECT string_agg(DISTINCT quote_ident(r.rolname), ', ')
 			FROM pg_default_acl, aclexplode(defaclacl) JOIN pg_roles AS r ON r.oid = grantee
 			WHERE pg_get_userbyid(defaclrole) = current_user AND r.oid <> defaclrole))));

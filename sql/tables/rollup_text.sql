@@ -106,7 +106,7 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT @extschema@._roaring64_rollup_deparse(indexrelid), indpred::text ~ ':varattno 0 ', (
 			SELECT min(o.identity) FROM pg_depend, pg_identify_object(refclassid, refobjid, 0) AS o
-			WHERE objid = indexrelid AND refobjid <> indrelid AND o.schema ~ '^pg_temp')
+			WHERE classid = 'pg_class'::regclass AND objid = indexrelid AND refobjid <> indrelid AND o.schema ~ '^pg_temp')
 	INTO STRICT expression, whole, temporary
 	FROM pg_index WHERE indrelid = format('pg_temp.%I', copy)::regclass;
 	IF whole OR temporary IS NOT NULL THEN
@@ -149,8 +149,7 @@ CREATE FUNCTION _roaring64_rollup_options(given jsonb)
 RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
 RETURN jsonb_build_object('deferred', false, 'deletes',
 						  CASE WHEN (given->>'deferred')::boolean THEN 'refuse' ELSE 'follow' END)
-	|| CASE WHEN given ? 'period_column' THEN '{"period": "month"}'::jsonb ELSE '{}' END
-	|| given;
+	|| CASE WHEN given ? 'period_column' THEN '{"period": "month"}'::jsonb ELSE '{}' END || given;
 COMMENT ON FUNCTION _roaring64_rollup_options(jsonb) IS 'arguments of a rollup, with the defaults';
 
 -- The expression that gives the period of a time, in UTC: the first day of a day or of

@@ -434,8 +434,7 @@ is($node->safe_psql('base', q{
 		UNION ALL SELECT proname, coalesce(proacl, acldefault('f', proowner)), proowner FROM pg_proc WHERE pronamespace = 'given'::regnamespace)
 			AS o (name, acl, owner), aclexplode(acl) AS a
 	WHERE a.grantee <> owner}),
-	'facts later later_facts later_insert later_now later_update sets sets_delete sets_facts sets_insert sets_truncate sets_update',
-	'of a rollup, default privileges give the sets, what the rows mean, and functions that are of no use');
+	'facts later later_facts later_now sets sets_facts', 'of a rollup, default privileges give the sets and what the rows mean');
 is($node->safe_psql('base', q{SELECT has_table_privilege('worker', 'given.sets', 'INSERT'), has_table_privilege('worker', 'given.sets', 'TRIGGER')}),
 	't|f', 'the sets without TRIGGER');
 $node->safe_psql('base', q{
@@ -446,6 +445,8 @@ $node->safe_psql('base', q{
 	CREATE FUNCTION worker.evil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'evil runs as %', current_user; END $$;
 	CREATE TABLE worker.mine (who worker.key, id bigint)});
 for my $case (
+	[ 'function', q{CREATE TRIGGER x AFTER INSERT ON worker.mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION given.later_insert();
+		INSERT INTO worker.mine VALUES (ROW (1), 666)} ],
 	[ 'table', q{UPDATE given.later_rollup SET names = names || '{"pending": "worker.mine"}'} ],
 	[ 'table', q{INSERT INTO given.later_pending VALUES (1, true, 666)} ],
 	[ 'view', q{DELETE FROM given.later_rows} ],
@@ -539,7 +540,7 @@ for my $case (
 		  CREATE TABLE HERE.later_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.later_pending TO PUBLIC; CREATE DOMAIN HERE.later_row AS HERE_v2.visit;
 		  CREATE FUNCTION HERE.later_facts(HERE.later_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
 		  CREATE TABLE HERE.sets (site int PRIMARY KEY, ids roaring64)},
-		q{INSERT INTO HERE_v2.visit VALUES (1, 2)}, qr/HERE\.(later|events)_row does not belong to keeper/ ],
+		q{INSERT INTO HERE_v2.visit VALUES (1, 2)}, qr/HERE\.(later|events)_(row|pending) does not belong to keeper/ ],
 	# as a restore without privileges leaves it
 	[ 'a table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC',
 		q{CREATE TABLE mine (site shared.key, id bigint);
@@ -548,7 +549,11 @@ for my $case (
 	[ 'a temporary table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC', '',
 		q{CREATE TEMP TABLE mine (site shared.key, id bigint);
 		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
-		  INSERT INTO mine VALUES ('x', 666)}, qr/pg_temp_\d+\.mine does not belong to keeper/ ])
+		  INSERT INTO mine VALUES ('x', 666)}, qr/pg_temp_\d+\.mine does not belong to keeper/ ],
+	[ 'a trigger without transition tables', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC; GRANT INSERT, TRIGGER ON visit TO mallory', '',
+		q{CREATE TEMP VIEW roaring64_new AS SELECT 1 AS site, length(shared.read_it())::bigint AS id; GRANT SELECT ON roaring64_new TO PUBLIC;
+		  CREATE TRIGGER x AFTER INSERT ON visit FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
+		  INSERT INTO visit VALUES (9, 9)}, qr/relation "roaring64_new" has the name of a transition table/ ])
 {
 	my ($what, $done, $made, $call, $refused) = map { my $here = 'rollups_' . $number; s/HERE/$here/gr } @$case;
 	my $schema = 'rollups_' . $number++;
