@@ -412,28 +412,22 @@ exec_lookup(CustomScanState *node)
 	return ExecScan(&node->ss, next_row, recheck_row);
 }
 
+/*
+ * Makes the scan's expressions.  The server has set them up for virtual tuples, but
+ * our rows may be those of the table, so all are made again, and their subqueries
+ * listed again.
+ */
 static void
-begin_scan(CustomScanState *node, EState *estate, int eflags)
+make_expressions(LookupState *state, CustomScan *plan, EState *estate)
 {
-	LookupState *state = (LookupState *) node;
-	ScanState  *ss = &node->ss;
-	Relation	relation = ss->ss_currentRelation;
-	CustomScan *plan = (CustomScan *) ss->ps.plan;
-	Const	   *packed = linitial_node(Const, plan->custom_private);
+	ScanState  *ss = &state->css.ss;
 	List	   *sets = lsecond(plan->custom_exprs);
 	ListCell   *cell;
 
-	/*
-	 * The server has set this up for virtual tuples, but our rows may be
-	 * those of the table.  So all expressions are made again, and their
-	 * subqueries listed again.
-	 */
-	memcpy(&state->plan, VARDATA(DatumGetPointer(packed->constvalue)),
-		   sizeof(state->plan));
 	ss->ps.subPlan = NIL;
-	roaring64_init_scan_slot(estate, ss, RelationGetDescr(relation),
+	roaring64_init_scan_slot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
 							 state->plan.index_only ? &TTSOpsVirtual :
-							 table_slot_callbacks(relation));
+							 table_slot_callbacks(ss->ss_currentRelation));
 	ExecAssignScanProjectionInfo(ss);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
 	/* also rows of the table get its id, whatever the scan returns */
@@ -455,6 +449,20 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 						 list_make2(linitial(sets), lfirst(cell)),
 						 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	}
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	LookupState *state = (LookupState *) node;
+	ScanState  *ss = &node->ss;
+	Relation	relation = ss->ss_currentRelation;
+	CustomScan *plan = (CustomScan *) ss->ps.plan;
+	Const	   *packed = linitial_node(Const, plan->custom_private);
+
+	memcpy(&state->plan, VARDATA(DatumGetPointer(packed->constvalue)),
+		   sizeof(state->plan));
+	make_expressions(state, plan, estate);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
