@@ -162,10 +162,13 @@ roaring64_own(PG_FUNCTION_ARGS)
 								 AccessShareLock, 0, check_found, NULL);
 	}
 	check_facts(NameStr(*PG_GETARG_NAME(2)), NameStr(*PG_GETARG_NAME(3)));
-	check_not_found("roaring64_new");
-	check_not_found("roaring64_old");
 	if (PG_ARGISNULL(1))
+	{
+		/* these triggers are for statements, and read transition tables */
+		check_not_found("roaring64_new");
+		check_not_found("roaring64_old");
 		PG_RETURN_BOOL(true);
+	}
 	whole = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(1)));
 	table = RangeVarGetRelid(whole, NoLock, true);
 	if (OidIsValid(table))
