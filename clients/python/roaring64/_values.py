@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import reprlib
+import struct
 import sys
 from array import array
 from collections.abc import Iterable, Mapping
@@ -134,12 +135,45 @@ def _to_signed(values: AnyBitmap) -> array[int]:
 def from_bytes(data: Bytes) -> Bitmap:
     """Return the set of bytes, which may be anything; raises ValueError if they are no set."""
     data = bytes(data)
-    with suppress(IndexError, ValueError):
+    with suppress(IndexError, ValueError, struct.error):
         result = Bitmap.deserialize(data)
-        # Bytes after the set, for example, are not noticed otherwise.
-        if result.serialize() == data:
+        if result.serialize() == data or _frame_is_true(data):
             return result
     raise ValueError(f"{shown(data)} are not the bytes of a roaring64")
+
+
+def _frame_is_true(data: bytes) -> bool:
+    """Return whether what deserialize() passes over is true: offsets, sums of runs, the end.
+
+    Such bytes are legal although serialize() would write others, as those of empty buckets are.
+    """
+    (buckets,) = struct.unpack_from("<Q", data)
+    end = 8
+    for _ in range(buckets):
+        start = end + 4
+        cookie, count = struct.unpack_from("<II", data, start)
+        flags, end = 0, start + 8
+        if may_run := cookie & 0xFFFF == 12347:  # noqa: PLR2004
+            count = (cookie >> 16) + 1
+            end = start + 4 + (count + 7) // 8
+            flags = int.from_bytes(data[start + 4 : end], "little")
+        sizes = struct.unpack_from(f"<{2 * count}H", data, end)[1::2]
+        end += 4 * count
+        offsets = None
+        if not may_run or count >= 4:  # noqa: PLR2004
+            offsets = struct.unpack_from(f"<{count}I", data, end)
+            end += 4 * count
+        for i, size in enumerate(sizes):  # each less by one, as the lengths of runs are
+            if offsets and offsets[i] != end - start:
+                return False
+            if flags >> i & 1:
+                (runs,) = struct.unpack_from("<H", data, end)
+                if sum(struct.unpack_from(f"<{2 * runs}H", data, end + 2)[1::2]) + runs != size + 1:
+                    return False
+                end += 2 + 4 * runs
+            else:
+                end += min(2 * size + 2, 8192)
+    return end == len(data)
 
 
 def from_text(text: str) -> Bitmap:

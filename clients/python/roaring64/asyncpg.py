@@ -5,17 +5,16 @@ pool = await asyncpg.create_pool(init=roaring64.asyncpg.register)
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import Any
 
-from roaring64._catalog import FIND_TYPE, AsyncClaim, Id, claim_sql, found_type
+from roaring64._catalog import FIND_TYPE, found_type
 from roaring64._values import bitmap, from_bytes
 
 
 async def register(connection: Any) -> None:
     """Let the connection read roaring64 as Bitmap, and write sets of ids.
 
-    Raises LookupError if the database has no extension roaring64.  For a value
+    Raises LookupError if the database has no extension roaring64, or an old one.  For a value
     that is no set of ids asyncpg raises its DataError, with ours as the cause.  It
     takes a set in a list for a row of a matrix: for a parameter that is an array
     of sets, make a list of their ``serialize()``.
@@ -28,11 +27,3 @@ async def register(connection: Any) -> None:
         encoder=lambda ids: bitmap(ids).serialize(),
         decoder=from_bytes,
     )
-
-
-@asynccontextmanager
-async def claim(connection: Any, set: str, key: str, id: Id) -> AsyncClaim:
-    """Claim an id of a dedup set, as roaring64.psycopg.claim() does."""
-    async with connection.transaction():
-        statement, sent = claim_sql(await connection.fetchrow(FIND_TYPE), id, "$1 $2 $3")
-        yield await connection.fetchval(statement, set, key, sent)

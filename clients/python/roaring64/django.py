@@ -13,35 +13,20 @@ operand is an expression, an id, or a set of ids; for a function, also the name 
 
 from __future__ import annotations
 
-from functools import wraps
 from numbers import Integral
-from types import SimpleNamespace
 from typing import Any
 
 from django.contrib.postgres import lookups
 from django.core.exceptions import ValidationError
-from django.db import connections, models, transaction
+from django.db import models
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.query_utils import DeferredAttribute
 
-from roaring64._catalog import Claim, Id, claim_with
 from roaring64._values import Bitmap, bitmap, load, to_text
 
 
-def claim(connection: Any, set: str, key: str, id: Id) -> Claim:
-    """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
-
-    The connection is ``django.db.connection``, or one of ``connections``.
-    """
-    return claim_with(transaction.atomic(connection.alias), connection.cursor(), set, key, id)
-
-
 class Roaring64Field(models.Field):
-    """A set of bigint.  An object has it as a Bitmap.
-
-    What is assigned is what save() writes.  What was not assigned since it was read, or
-    written by a save() outside of a transaction, save() does not write into the row that
-    it is from, so that what others have added meanwhile stays.
+    """A set of bigint.  An object has it as a Bitmap, which save() writes like any value.
 
     The field is not editable: a form would hold all ids, and write them back.
     """
@@ -76,80 +61,12 @@ class Roaring64Field(models.Field):
         """Return the text of the set for a fixture."""
         return self.get_prep_value(self.value_from_object(obj))
 
-    def contribute_to_class(self, cls: type[models.Model], name: str, **kwargs: Any) -> None:
-        """Add the field to a model, whose objects then note from which row its value is."""
-        super().contribute_to_class(cls, name, **kwargs)
-        if cls._meta.abstract:
-            return
-        self._row = f"_{name}_row"  # how often the value was set; database and key of its row
-        setattr(cls, self._row, (0, None, None))
-        from_db, refresh, save = cls.from_db.__func__, cls.refresh_from_db, cls.save_base
-
-        # An override of these methods or a receiver of a signal may assign, too.
-        @wraps(from_db)
-        def note_read(model: Any, db: str, field_names: Any, *args: Any, **kwargs: Any) -> Any:
-            made = from_db(model, db, field_names, *args, **kwargs)
-            return self._note(made, int(name in field_names))
-
-        @wraps(refresh)
-        def note_refresh(instance: models.Model, *args: Any, **kwargs: Any) -> None:
-            if kwargs.get("fields"):
-                kwargs["fields"] = [*kwargs["fields"]]
-            reads = name in (kwargs.get("fields") or instance.__dict__)
-            sets = getattr(instance, self._row)[0] + 1 if reads else None
-            refresh(instance, *args, **kwargs)
-            self._note(instance, sets)
-
-        @wraps(save)
-        def note_save(instance: Any, *args: Any, update_fields: Any = None, **kwargs: Any) -> None:
-            # Django 6 sets what an expression has given.
-            sets = getattr(instance, self._row)[0] + _is_expression(instance.__dict__.get(name))
-            save(instance, *args, update_fields=update_fields, **kwargs)
-            # A transaction may be rolled back, so that a save() in it counts for nothing.
-            final = connections[instance._state.db].get_autocommit()
-            self._note(instance, sets if final and name in (update_fields or [name]) else None)
-
-        cls.from_db = classmethod(note_read)
-        cls.refresh_from_db, cls.save_base = note_refresh, note_save
-
-    def _note(self, instance: models.Model, sets: int | None) -> models.Model:
-        """Note the row that the value is from, if it was set just so often."""
-        if getattr(instance, self._row)[0] == sets:
-            key = getattr(instance, self.model._meta.pk.attname)
-            setattr(instance, self._row, (sets, instance._state.db, key))
-        return instance
-
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001
-        """Return what save() writes: the value, or the column itself in the row it is from."""
-        value = super().pre_save(model_instance, add)
-        _, alias, key = getattr(model_instance, self._row)
-        same = key == getattr(model_instance, self.model._meta.pk.attname)
-        if add or not same or _is_expression(value):
-            return value
-
-        def as_sql(_compiler: object, connection: Any) -> tuple[str, list[Any]]:
-            if connection.alias == alias:
-                return connection.ops.quote_name(self.column), []
-            return "%s", [self.get_prep_value(value)]
-
-        # It is no expression, as Django 6 would read its value after each save().
-        return SimpleNamespace(as_sql=as_sql)
-
     class descriptor_class(DeferredAttribute):  # noqa: D106, N801
         # A set that the caller could change in place becomes one that cannot be changed.
         def __set__(self, instance: models.Model, value: Any) -> None:
             if value is not None and not _is_expression(value):
                 value = bitmap(value)
             instance.__dict__[self.field.attname] = value
-            sets, _, _ = getattr(instance, self.field._row)
-            setattr(instance, self.field._row, (sets + 1, None, None))
-
-        def fetch_many(self, instances: list[models.Model]) -> None:
-            """Read the value of several objects: FETCH_PEERS of Django 6.1."""
-            unread = [i for i in instances if self.field.attname not in i.__dict__]
-            super().fetch_many(unread)
-            for instance in unread:
-                self.field._note(instance, getattr(instance, self.field._row)[0])
 
 
 def _is_expression(value: object) -> bool:

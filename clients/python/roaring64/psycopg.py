@@ -8,17 +8,15 @@ With a pool: ``ConnectionPool(configure=register)``; an ``AsyncConnectionPool``:
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from psycopg import AsyncCursor, Cursor
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.rows import tuple_row
 from psycopg.types import TypeInfo
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import FIND_TYPE, AsyncClaim, Claim, Id, claim_sql, claim_with, found_type
+from roaring64._catalog import FIND_TYPE, found_type
 from roaring64._values import bitmap, from_bytes, from_text, to_text
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ def register(connection: Connection[Any]) -> None:
 
     Parameters may be of the types BitMap64, FrozenBitMap64, set, frozenset and
     range; make a bitmap() of others.  Raises LookupError if the database has no
-    extension roaring64.
+    extension roaring64, or an old one.
     """
     with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
         row = cursor.execute(FIND_TYPE).fetchone()
@@ -42,24 +40,6 @@ async def register_async(connection: AsyncConnection[Any]) -> None:
     async with connection.transaction(), connection.cursor(row_factory=tuple_row) as cursor:
         row = await (await cursor.execute(FIND_TYPE)).fetchone()
     _adapt(connection, *found_type(row))
-
-
-def claim(connection: Connection[Any], set: str, key: str, id: Id) -> Claim:
-    """Claim an id of a dedup set; what the block does commits or rolls back with it.
-
-    Gives True if the id is new, and False if it is a duplicate or too old to tell.  The
-    id is an int, a UUID or a str, as the set was made.
-    """
-    cursor = Cursor(connection, row_factory=tuple_row)
-    return claim_with(connection.transaction(), cursor, set, key, id)
-
-
-@asynccontextmanager
-async def claim_async(connection: AsyncConnection[Any], set: str, key: str, id: Id) -> AsyncClaim:
-    """Do the same as claim() for an asynchronous connection."""
-    async with connection.transaction(), AsyncCursor(connection, row_factory=tuple_row) as cursor:
-        statement, sent = claim_sql(await (await cursor.execute(FIND_TYPE)).fetchone(), id)
-        yield (await (await cursor.execute(statement, [set, key, sent])).fetchall())[0][0]
 
 
 def _adapt(

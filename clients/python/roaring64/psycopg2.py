@@ -9,7 +9,7 @@ from __future__ import annotations
 from psycopg2 import extensions
 from pyroaring import BitMap64, FrozenBitMap64
 
-from roaring64._catalog import FIND_TYPE, Claim, Id, claim_with, found_type
+from roaring64._catalog import FIND_TYPE, found_type
 from roaring64._values import load, to_text
 
 
@@ -18,7 +18,7 @@ def register(connection: extensions.connection) -> None:
 
     Make a bitmap() of other sets of ids.  A bitmap is a literal without a type, which
     PostgreSQL takes for a roaring64 where one belongs.  Raises LookupError if the
-    database has no extension roaring64.
+    database has no extension roaring64, or an old one.
     """
     idle = connection.info.transaction_status == extensions.TRANSACTION_STATUS_IDLE
     with connection.cursor(cursor_factory=extensions.cursor) as cursor:
@@ -33,11 +33,3 @@ def register(connection: extensions.connection) -> None:
     extensions.register_type(array, connection)
     for kind in (BitMap64, FrozenBitMap64):
         extensions.register_adapter(kind, lambda value: extensions.QuotedString(to_text(value)))
-
-
-def claim(connection: extensions.connection, set: str, key: str, id: Id) -> Claim:
-    """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
-
-    The block is that of ``with connection``: it ends the transaction.
-    """
-    return claim_with(connection, connection.cursor(cursor_factory=extensions.cursor), set, key, id)

@@ -11,26 +11,16 @@ add and remove ids, as above, so that what others have added meanwhile stays.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import Any, Callable, Union
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
-from roaring64._catalog import FIND_TYPE, AsyncClaim, Id, claim_sql
 from roaring64._values import Bitmap, Ids, bitmap, load, to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy.ext import asyncio
-
-    Connection = Union[sa.Connection, orm.Session]
-    AsyncConnection = Union[asyncio.AsyncConnection, asyncio.AsyncSession]
 
 Operand = Union[int, Ids, sa.ColumnElement[Any]]
 Set = sa.ColumnElement[Bitmap]
@@ -109,28 +99,6 @@ ischema_names["roaring64"] = Roaring64  # for reflection
 def agg(ids: Any) -> Set:
     """Return the set of a column's ids: the aggregate roaring64_agg."""
     return sa.func.roaring64_agg(ids, type_=Roaring64)
-
-
-@contextmanager
-def claim(connection: Connection, set: str, key: str, id: Id) -> Iterator[bool]:
-    """Claim an id of a dedup set, as roaring64.psycopg.claim() does.
-
-    The block is a savepoint, within the transaction that the caller commits.
-    """
-    with connection.begin_nested():
-        yield _claim(connection, set, key, id)
-
-
-@asynccontextmanager
-async def claim_async(connection: AsyncConnection, set: str, key: str, id: Id) -> AsyncClaim:
-    """Do the same as claim() for an asynchronous connection or session."""
-    async with connection.begin_nested():
-        yield await connection.run_sync(_claim, set, key, id)
-
-
-def _claim(connection: Connection, set: str, key: str, id: Id) -> bool:
-    statement, sent = claim_sql(connection.execute(sa.text(FIND_TYPE)).first(), id, ":set :key :id")
-    return bool(connection.scalar(sa.text(statement), {"set": set, "key": key, "id": sent}))
 
 
 def _is_expression(value: object) -> bool:

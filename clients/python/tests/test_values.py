@@ -230,7 +230,8 @@ def test_long_values_are_shortened():
 
 @given(st.data())
 def test_damaged_bytes(data):
-    """What is taken for a set is one: its bytes are those that were given."""
+    """Bytes that are taken for a set are those of that set, but for flags that no container has."""
+    flags = 16  # of the first bucket, behind the number of buckets, the high half and the cookie
     damaged = bytearray(FrozenBitMap64([*range(5000), 2**40, 2**63, 2**63 + 9]).serialize())
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
@@ -238,6 +239,7 @@ def test_damaged_bytes(data):
         made = roaring64.bitmap(damaged)
     except ValueError:
         return
+    damaged[flags] &= 1
     assert made.serialize() == bytes(damaged)
     assert roaring64.bitmap(roaring64.ids(made)) == made
 
