@@ -1,6 +1,8 @@
 'use strict';
 
-const globals = { Buffer: 'readonly', __dirname: 'readonly', console: 'readonly', process: 'readonly' };
+const globals = Object.fromEntries(
+  ['Buffer', '__dirname', 'console', 'process', 'structuredClone'].map((name) => [name, 'readonly']),
+);
 
 module.exports = [
   { ignores: ['types/'] },

@@ -2,6 +2,7 @@
 
 const assert = require('node:assert/strict');
 const { isDeepStrictEqual } = require('node:util');
+const { Roaring64Set } = require('..');
 
 /* Random ids that are the same in each run: the generator is mulberry32. */
 class Random {
@@ -34,6 +35,15 @@ class Random {
     return [...BigInt64Array.from(ids).sort()];
   }
 
+  /* A few of them. */
+  few() {
+    const base = this.id();
+    const ids = ENDS.filter(() => this.below(4) === 0);
+    for (let i = this.below(30); i > 0; i--)
+      ids.push(this.below(2) ? this.id() : BigInt.asIntN(64, base + BigInt(i)));
+    return [...BigInt64Array.from(new Set(ids)).sort()];
+  }
+
   shuffled(ids) {
     const result = [...ids];
     for (let i = result.length - 1; i > 0; i--) {
@@ -57,9 +67,17 @@ const ENDS = [MIN, MIN + 1n, -(2n ** 32n) - 1n, -(2n ** 32n), -65537n, -65536n, 
   MAX,
 ]);
 
+/* A set of as many ids, of which one is another. */
+function another(ids) {
+  const known = new Set(ids);
+  let id = ids[0];
+  while (known.has(id)) id = BigInt.asIntN(64, id + 1n);
+  return Roaring64Set.from([...ids.slice(1), id]);
+}
+
 /* Fails without a list of ids, which may be long. */
 function sameIds(actual, expected) {
   assert.ok(isDeepStrictEqual([...actual], expected), `other ids than the ${expected.length} came`);
 }
 
-module.exports = { ENDS, MAX, MIN, Random, sameIds };
+module.exports = { ENDS, MAX, MIN, Random, another, sameIds };

@@ -1,35 +1,34 @@
 import pg = require('pg');
 import postgres = require('postgres');
-import { Roaring64Set, claim, register } from 'roaring64';
+import { Roaring64Set, register } from 'roaring64';
 
 /* What a program may write, which TypeScript checks; it is not run. */
-async function withPg(client: pg.PoolClient): Promise<bigint[]> {
-  new pg.Pool({ onConnect: register } as pg.PoolConfig);
+async function withPg(pool: pg.Pool, client: pg.PoolClient): Promise<bigint[]> {
+  await register(pool);
   await register(client);
-  const set: Roaring64Set = Roaring64Set.from([1, 2n]);
+  const set: Roaring64Set = Roaring64Set.from([1, 2n, '3']);
   await client.query('UPDATE inbox SET read = read | $1', [set]);
-  const isNew: boolean = await claim(client, 'processed', 'payments', 7001n);
-  await claim(client, 'processed', 'payments', isNew ? { uuid: 'a' } : 'text');
-  const ids: BigInt64Array = Roaring64Set.fromBytes(set.toBytes()).toArray();
-  return set.has(5) || set.size > 2 ? [...set] : [...ids];
+  const copy: Roaring64Set = Roaring64Set.from(structuredClone(set));
+  return set.has(5) || set.size > 2 ? [...set] : [...new Roaring64Set(copy.bytes)];
 }
 
 async function withPostgres(sql: postgres.Sql): Promise<void> {
   await register(sql);
   await sql`SELECT ${sql.typed(Roaring64Set.from(new Set([1n])) as never, 0)}`;
-  await sql.begin(async (tx) => claim(tx, 'processed', 'payments', 7001));
 }
 
 /* And what it may not. */
-async function wrong(client: pg.PoolClient): Promise<void> {
-  // @ts-expect-error a text is no id of a set
-  Roaring64Set.from(['1']);
-  // @ts-expect-error nor is it bytes
-  Roaring64Set.fromBytes('00');
-  // @ts-expect-error a date is no id of a claim
-  await claim(client, 'processed', 'payments', new Date());
+async function wrong(sql: postgres.Sql): Promise<void> {
+  // @ts-expect-error a date is not an id
+  Roaring64Set.from([new Date()]);
+  // @ts-expect-error bytes are not text
+  new Roaring64Set('00');
   // @ts-expect-error a set does not change
   Roaring64Set.from([]).size = 1;
+  // @ts-expect-error nor do its bytes
+  Roaring64Set.from([]).bytes = new Uint8Array(8);
+  // @ts-expect-error a text is not a connection
+  await register('postgres://');
 }
 
 export { withPg, withPostgres, wrong };
