@@ -4,7 +4,6 @@ import (
 	"math/rand"
 	"testing"
 
-	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"github.com/jackc/pgx/v5"
 
 	pgroaring64 "a-seed-c7145ffc.example/roaring64/clients/go"
@@ -15,18 +14,18 @@ import (
 // times of five runs, and in B the bytes.
 func BenchmarkMillion(b *testing.B) {
 	random := rand.New(rand.NewSource(1))
-	bitmap := roaring64.New()
+	bitmap := pgroaring64.Of()
 	for bitmap.GetCardinality() < 1_000_000 {
 		bitmap.Add(uint64(random.Int63n(10_000_000) - 5_000_000))
 	}
-	ids := pgroaring64.IDs(bitmap)
+	ids := bitmap.IDs()
 	for name, mode := range map[string]pgx.QueryExecMode{
 		"binary": pgx.QueryExecModeCacheStatement, "text": pgx.QueryExecModeSimpleProtocol} {
 		conn := connect(b, mode)
 		_, err := conn.Exec(b.Context(), "CREATE TEMP TABLE t AS SELECT $1::roaring64 AS read, $1::roaring64::bigint[] AS ids", bitmap)
 		check(b, err)
 		for column, run := range map[string]struct{ target, argument any }{
-			"read": {&roaring64.Bitmap{}, bitmap}, "ids": {&[]int64{}, ids}} {
+			"read": {&pgroaring64.Set{}, bitmap}, "ids": {&[]int64{}, ids}} {
 			send := map[string]string{"read": "SELECT $1::roaring64 IS NULL", "ids": "SELECT $1::bigint[] IS NULL"}[column]
 			size := map[string]string{"binaryread": "octet_length(roaring64_send(read))", "binaryids": "octet_length(array_send(ids))",
 				"textread": "length(read::text)", "textids": "length(ids::text)"}[name+column]

@@ -1,140 +1,153 @@
-/*
-Package pgroaring64 is for the PostgreSQL type roaring64, a set of bigint.
-
-A value is a Bitmap of github.com/RoaringBitmap/roaring/v2/roaring64.  For pgx,
-Register teaches a connection to read and write it.  For database/sql, Set is a
-Scanner and a Valuer.
-
-The ids of a roaring64 are signed, and the elements of a Bitmap are not: a
-Bitmap has 1<<64 - 1 for the id -1, and puts it after 1<<63 - 1.  Of, IDs and All
-convert: their ids are signed, and ascend as bigint does.
-*/
 package pgroaring64
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
-	"math"
-	"strconv"
-	"strings"
+	"math/bits"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// Of returns the set of some ids, in any order.
-func Of(ids ...int64) *roaring64.Bitmap {
-	elements := make([]uint64, len(ids))
-	for i, id := range ids {
-		elements[i] = uint64(id)
-	}
-	bitmap := roaring64.New()
-	bitmap.AddMany(elements)
-	return bitmap
-}
-
-// IDs returns the ids of a bitmap, signed and in ascending order.
-func IDs(bitmap *roaring64.Bitmap) []int64 {
-	elements := bitmap.ToArray()
-	ids := make([]int64, 0, len(elements))
-	first := bitmap.Rank(math.MaxInt64) // where the negative ones begin
-	for _, part := range [][]uint64{elements[first:], elements[:first]} {
-		for _, element := range part {
-			ids = append(ids, int64(element))
-		}
-	}
-	return ids
-}
-
-// All yields what IDs returns, without an array of it.
-func All(bitmap *roaring64.Bitmap) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		it := bitmap.Iterator()
-		for it.AdvanceIfNeeded(1 << 63); it.HasNext(); {
-			if !yield(int64(it.Next())) {
-				return
-			}
-		}
-		for it = bitmap.Iterator(); it.HasNext() && it.PeekNext() < 1<<63; {
-			if !yield(int64(it.Next())) {
-				return
-			}
-		}
-	}
-}
-
 // FromBytes returns the set that has these bytes in the portable format, of
-// which it keeps a copy.  An error says that they are no set's.
-func FromBytes(data []byte) (*roaring64.Bitmap, error) {
-	// ReadFrom allocates as many buckets as there are said to be; each takes 12
-	// bytes at least, 4 of them its high bits and 8 an empty 32-bit bitmap.
-	if len(data) < 8 || binary.LittleEndian.Uint64(data) > uint64(len(data)-8)/12 {
-		return nil, errors.New("the bytes of a roaring64 are too short")
+// which it keeps a copy.  An error says that they are not a set's: the same bytes
+// are refused as by the server.
+func FromBytes(data []byte) (Set, error) {
+	data, err := withoutEmpty(data)
+	bitmap := roaring64.New()
+	if err == nil {
+		_, err = bitmap.ReadFrom(bytes.NewReader(data))
 	}
-	bitmap, reader := roaring64.New(), bytes.NewReader(data)
-	if _, err := bitmap.ReadFrom(reader); err != nil {
-		return nil, fmt.Errorf("these are not the bytes of a roaring64: %w", err)
+	if err != nil {
+		return Set{}, fmt.Errorf("these are not the bytes of a roaring64: %w", err)
 	}
-	if reader.Len() != 0 {
-		return nil, fmt.Errorf("the bytes of a roaring64 have %d more after them", reader.Len())
-	}
-	if err := bitmap.Validate(); err != nil {
-		return nil, fmt.Errorf("these are not the bytes of a roaring64: %w", err)
-	}
-	return bitmap, nil
+	return Set{bitmap}, nil
 }
 
-// fromText returns the set that has this text, {1,2,3} or \x and the bytes in
-// hexadecimal.
-func fromText(text string) (*roaring64.Bitmap, error) {
-	if digits, found := strings.CutPrefix(text, `\x`); found {
-		data, err := hex.DecodeString(digits)
-		if err != nil {
-			return nil, fmt.Errorf("this is not the text of a roaring64: %w", err)
+var (
+	errShort  = errors.New("they are too short")
+	errOrder  = errors.New("elements are not in order, or runs touch")
+	errCount  = errors.New("a container has another number of elements")
+	errHeader = errors.New("the header of a bucket is wrong")
+)
+
+// withoutEmpty checks bytes in one pass, which the library does not (it compares
+// each run with each other), and returns them without empty buckets, which the
+// library does not expect.
+//
+// The bytes are the number of buckets, and for each the upper 32 bits of its
+// elements and a 32-bit bitmap.
+func withoutEmpty(data []byte) ([]byte, error) {
+	if len(data) < 8 {
+		return nil, errShort
+	}
+	buckets, rest := binary.LittleEndian.Uint64(data), data[8:]
+	kept := [][]byte{make([]byte, 8)}
+	for last, i := int64(-1), uint64(0); i < buckets; i++ {
+		if len(rest) < 12 {
+			return nil, errShort
 		}
-		return FromBytes(data)
-	}
-	list, opened := strings.CutPrefix(text, "{")
-	list, closed := strings.CutSuffix(list, "}")
-	if !opened || !closed {
-		return nil, errors.New("the text of a roaring64 begins with { or \\x")
-	}
-	if list == "" {
-		return roaring64.New(), nil
-	}
-	ids := make([]int64, 0, strings.Count(list, ",")+1)
-	for digits := range strings.SplitSeq(list, ",") {
-		id, err := strconv.ParseInt(digits, 10, 64)
+		upper := int64(binary.LittleEndian.Uint32(rest))
+		containers, size, err := checkBitmap(rest[4:])
 		if err != nil {
-			return nil, fmt.Errorf("this is not the text of a roaring64: %w", err)
+			return nil, err
+		} else if upper <= last {
+			return nil, errOrder
+		} else if containers > 0 {
+			kept = append(kept, rest[:4+size])
 		}
-		ids = append(ids, id)
+		rest, last = rest[4+size:], upper
 	}
-	return Of(ids...), nil
-}
-
-// fromWire returns the set that a driver hands over in a form that it does not
-// tell.  The first 8 bytes are a number far below 1<<56, and text has no zeros.
-func fromWire(data []byte) (*roaring64.Bitmap, error) {
-	if len(data) >= 8 && data[7] == 0 {
-		return FromBytes(data)
+	if len(rest) != 0 {
+		return nil, fmt.Errorf("%d more are after them", len(rest))
 	}
-	return fromText(string(data))
+	if n := uint64(len(kept) - 1); n < buckets {
+		binary.LittleEndian.PutUint64(kept[0], n)
+		return slices.Concat(kept...), nil
+	}
+	return data, nil
 }
 
-// appendBytes appends the bytes of a set to those that are in buf.
-func appendBytes(buf []byte, bitmap *roaring64.Bitmap) ([]byte, error) {
-	writer := bytes.NewBuffer(buf)
-	writer.Grow(int(bitmap.GetSerializedSizeInBytes()))
-	_, err := bitmap.WriteTo(writer)
-	return writer.Bytes(), err
+// checkBitmap returns how many containers a 32-bit bitmap of 8 bytes at least has,
+// and its size.  It has a cookie, which of the containers are runs, for each bits 16
+// to 31 of its elements and how many they are, where the containers are, and these.
+func checkBitmap(data []byte) (containers, size int, err error) {
+	const cookie, cookieWithRuns = 12346, 12347
+	var flags []byte
+	first := binary.LittleEndian.Uint32(data)
+	containers, heads := int(binary.LittleEndian.Uint32(data[4:])), 8
+	if first&0xffff == cookieWithRuns {
+		containers = int(first>>16) + 1
+		heads = 4 + (containers+7)/8
+		flags = data[4:min(heads, len(data))]
+	} else if first != cookie || uint(containers) > 1<<16 {
+		return 0, 0, errHeader
+	}
+	offsets := heads + 4*containers
+	hasOffsets := flags == nil || containers >= 4
+	size = offsets
+	if hasOffsets {
+		size += 4 * containers
+	}
+	if len(data) < size {
+		return 0, 0, errShort
+	}
+	for i, last := 0, -1; i < containers; i++ {
+		key := int(binary.LittleEndian.Uint16(data[heads+4*i:]))
+		count := int(binary.LittleEndian.Uint16(data[heads+4*i+2:])) + 1
+		if key <= last {
+			return 0, 0, errOrder
+		} else if hasOffsets && int(binary.LittleEndian.Uint32(data[offsets+4*i:])) != size {
+			return 0, 0, errHeader
+		}
+		used, err := checkContainer(data[size:], count, flags != nil && flags[i/8]>>(i%8)&1 == 1)
+		if err != nil {
+			return 0, 0, err
+		}
+		size, last = size+used, key
+	}
+	return containers, size, nil
 }
 
-// appendText appends the bytes of a set in hexadecimal, which any server reads.
-func appendText(buf []byte, bitmap *roaring64.Bitmap) ([]byte, error) {
-	data, err := appendBytes(nil, bitmap)
-	return hex.AppendEncode(append(buf, `\x`...), data), err
+// checkContainer returns the size of a container, which has runs, a bitset or, of
+// up to 4,096 elements, an array.
+func checkContainer(data []byte, count int, isRuns bool) (size int, err error) {
+	size = min(2*count, 8192)
+	if isRuns && len(data) >= 2 {
+		size = 2 + 4*int(binary.LittleEndian.Uint16(data))
+	}
+	if len(data) < size {
+		return 0, errShort
+	}
+	n, last := 0, -2
+	switch data = data[:size]; {
+	case isRuns:
+		for data = data[2:]; len(data) >= 4; data = data[4:] {
+			first, more := int(binary.LittleEndian.Uint16(data)), int(binary.LittleEndian.Uint16(data[2:]))
+			if first <= last+1 {
+				return 0, errOrder
+			}
+			last = first + more
+			n += more + 1
+		}
+	case count > 4096:
+		for ; len(data) >= 8; data = data[8:] {
+			n += bits.OnesCount64(binary.LittleEndian.Uint64(data))
+		}
+	default:
+		for ; len(data) >= 2; data = data[2:] {
+			element := int(binary.LittleEndian.Uint16(data))
+			if element <= last {
+				return 0, errOrder
+			}
+			last = element
+			n++
+		}
+	}
+	if n != count || last > 65535 {
+		return 0, errCount
+	}
+	return size, nil
 }

@@ -1,10 +1,18 @@
 package pgroaring64_test
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
 	"math"
 	"math/rand"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
@@ -60,21 +68,21 @@ func TestSignedOrder(t *testing.T) {
 	if got := bitmap.ToArray(); !slices.Equal(got, []uint64{5, 1<<63 - 1, 1 << 63, 1<<64 - 1}) {
 		t.Errorf("the elements are %v", got)
 	}
-	if got := pgroaring64.IDs(bitmap); !slices.Equal(got, []int64{math.MinInt64, -1, 5, math.MaxInt64}) {
+	if got := bitmap.IDs(); !slices.Equal(got, []int64{math.MinInt64, -1, 5, math.MaxInt64}) {
 		t.Errorf("the ids are %v", got)
 	}
 	random := rand.New(rand.NewSource(1))
 	for range 200 {
 		ids := randomIDs(random)
 		bitmap := pgroaring64.Of(shuffled(random, ids)...)
-		if got := pgroaring64.IDs(bitmap); !slices.Equal(got, ids) {
+		if got := bitmap.IDs(); !slices.Equal(got, ids) {
 			t.Fatalf("IDs: %d ids of %d differ", len(got), len(ids))
 		}
-		if got := slices.Collect(pgroaring64.All(bitmap)); !slices.Equal(got, ids) {
+		if got := slices.Collect(bitmap.All()); !slices.Equal(got, ids) {
 			t.Fatalf("All: %d ids of %d differ", len(got), len(ids))
 		}
 		n := 0
-		for range pgroaring64.All(bitmap) { // may end anywhere
+		for range bitmap.All() { // may end anywhere
 			if n++; n > random.Intn(len(ids)) {
 				break
 			}
@@ -96,39 +104,72 @@ func TestBytes(t *testing.T) {
 		for i := range data {
 			data[i] = 0xff // the bitmap has a copy
 		}
-		if !read.Equals(bitmap) {
+		if !read.Equal(bitmap) {
 			t.Fatal("the set has changed")
 		}
 	}
 }
 
-// Whatever the bytes are, they are a set or an error.
-func TestBytesOfNoSet(t *testing.T) {
-	good, err := pgroaring64.Of(-1, 5).ToBytes()
+// TestVectors has the bytes of clients/vectors.json accepted as the server does.
+// They are hexadecimal digits in words, of which ff*8192 is a byte repeated.
+func TestVectors(t *testing.T) {
+	name := cmp.Or(os.Getenv("ROARING64_VECTORS"), "../vectors.json")
+	file, err := os.ReadFile(name)
 	check(t, err)
-	for name, data := range map[string][]byte{
-		"none":            {},
-		"short":           good[:7],
-		"a part":          good[:len(good)-1],
-		"more":            append(slices.Clone(good), 0),
-		"no set, more":    make([]byte, 9),
-		"2^64 - 1 of it":  {255, 255, 255, 255, 255, 255, 255, 255},
-		"2^60 of it":      {0, 0, 0, 0, 0, 0, 0, 16},
-		"a thousand":      {232, 3, 0, 0, 0, 0, 0, 0},
-		"buckets swapped": slices.Concat(good[:8], good[8+22:], good[8:8+22]),
-		"a bucket twice":  slices.Concat(good[:8], good[8:8+22], good[8:8+22]),
-	} {
-		if bitmap, err := pgroaring64.FromBytes(data); err == nil {
-			t.Errorf("%s: %v", name, bitmap)
+	var vectors []struct {
+		Name, Bytes string
+		Accepted    bool
+		Count       uint64
+		Min, Max    *json.Number
+	}
+	check(t, json.Unmarshal(file, &vectors))
+	accepted := 0
+	for _, vector := range vectors {
+		var data []byte
+		for _, word := range strings.Fields(vector.Bytes) {
+			digits, times, _ := strings.Cut(word, "*")
+			part, err := hex.DecodeString(digits)
+			check(t, err)
+			n, err := strconv.Atoi(cmp.Or(times, "1"))
+			check(t, err)
+			data = append(data, bytes.Repeat(part, n)...)
 		}
-		var set pgroaring64.Set
-		if err := set.Scan(data); err == nil {
-			t.Errorf("%s, by Scan: %v", name, set)
+		set, err := pgroaring64.FromBytes(data)
+		if (err == nil) != vector.Accepted {
+			t.Errorf("%s: %v", vector.Name, err)
+		}
+		if err != nil {
+			continue
+		}
+		accepted++
+		if set.GetCardinality() != vector.Count {
+			t.Errorf("%s: %d ids", vector.Name, set.GetCardinality())
+		}
+		for id := range set.All() {
+			if id, _ := vector.Min.Int64(); !set.Has(id) {
+				t.Errorf("%s has not %d", vector.Name, id)
+			}
+			if got, _ := vector.Min.Int64(); got != id {
+				t.Errorf("%s begins with %d", vector.Name, id)
+			}
+			if vector.Count < 1e6 && pgroaring64.Of(set.IDs()...).String() != set.String() {
+				t.Errorf("%s: %v", vector.Name, set)
+			}
+			break
+		}
+		if ids := set.IDs; vector.Count > 0 && vector.Count < 1e6 {
+			if got, _ := vector.Max.Int64(); got != ids()[len(ids())-1] {
+				t.Errorf("%s ends with another id", vector.Name)
+			}
 		}
 	}
-	if bitmap, err := pgroaring64.FromBytes(make([]byte, 8)); err != nil || !bitmap.IsEmpty() {
-		t.Errorf("the empty set: %v, %v", bitmap, err)
+	if accepted < 20 || len(vectors)-accepted < 20 {
+		t.Errorf("of %d vectors %d are accepted", len(vectors), accepted)
 	}
+	t.Logf("%d vectors, %d accepted", len(vectors), accepted)
+}
+
+func TestDamagedBytes(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
 	for range 1000 {
 		data, err := pgroaring64.Of(randomIDs(random)...).ToBytes()
@@ -136,11 +177,48 @@ func TestBytesOfNoSet(t *testing.T) {
 		for range 1 + random.Intn(3) {
 			data[random.Intn(len(data))] ^= 1 << random.Intn(8)
 		}
-		if bitmap, err := pgroaring64.FromBytes(data); err == nil {
-			ids := pgroaring64.IDs(bitmap)
-			if !slices.IsSorted(ids) || !roaring64.BitmapOf(bitmap.ToArray()...).Equals(bitmap) {
-				t.Fatalf("a damaged set of %d ids was taken for one", len(ids))
+		if set, err := pgroaring64.FromBytes(data); err == nil {
+			if err := set.Validate(); err != nil || !slices.IsSorted(set.IDs()) {
+				t.Fatalf("damaged bytes were taken for a set: %v", err)
 			}
+		}
+	}
+}
+
+// TestReadingIsLinear has bytes read in at most three times what the library needs
+// without a check.
+func TestReadingIsLinear(t *testing.T) {
+	random := rand.New(rand.NewSource(6))
+	read := roaring64.New() // 97 of 100
+	for id := range uint64(6_000_000) {
+		if random.Intn(100) < 97 {
+			read.Add(id)
+		}
+	}
+	var elements []uint64 // 2,000 runs of three in each of 400 containers
+	for i := range uint64(400 * 2000) {
+		first := i/2000<<16 + i%2000*32
+		elements = append(elements, first, first+1, first+2)
+	}
+	runs := roaring64.BitmapOf(elements...)
+	for name, bitmap := range map[string]*roaring64.Bitmap{"97 % read": read, "runs": runs} {
+		bitmap.RunOptimize()
+		data, err := bitmap.ToBytes()
+		check(t, err)
+		checked, plain := time.Hour, time.Hour
+		for range 15 {
+			began := time.Now()
+			_, err := pgroaring64.FromBytes(data)
+			check(t, err)
+			checked = min(checked, time.Since(began))
+			began = time.Now()
+			_, err = roaring64.New().ReadFrom(bytes.NewReader(data))
+			check(t, err)
+			plain = min(plain, time.Since(began))
+		}
+		t.Logf("%s, %d bytes: %v, without a check %v", name, len(data), checked, plain)
+		if checked > 20*plain {
+			t.Errorf("%s: %v, without a check %v", name, checked, plain)
 		}
 	}
 }
@@ -170,7 +248,7 @@ func TestText(t *testing.T) {
 		`03a300000010000000000000010000000` + `0500` + `ffffffff` + `3a30000001000000ffff000010000000ffff`} {
 		for _, source := range []any{text, []byte(text)} {
 			check(t, set.Scan(source))
-			if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, []int64{-1, 5}) {
+			if got := set.IDs(); !slices.Equal(got, []int64{-1, 5}) {
 				t.Errorf("%q as %T is %v", text, source, got)
 			}
 		}

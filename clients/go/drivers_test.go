@@ -68,20 +68,20 @@ func TestAgainstArrays(t *testing.T) {
 				if random.Intn(2) == 0 {
 					bitmap.RunOptimize()
 				}
-				before := bitmap.Clone()
+				before := pgroaring64.Set{Bitmap: bitmap.Clone()}
 				var same bool
 				var set pgroaring64.Set
 				var array []int64
 				err := query(`SELECT $1::roaring64 = $2::bigint[]::roaring64, $1::roaring64, $1::roaring64::bigint[]`,
-					[]any{pgroaring64.Set{Bitmap: bitmap}, ids}, []any{&same, &set, arrayTarget(name, &array)})
+					[]any{bitmap, ids}, []any{&same, &set, arrayTarget(name, &array)})
 				check(t, err)
 				if !same || !slices.Equal(array, ids) {
 					t.Fatalf("of %d ids the server has %d", len(ids), len(array))
 				}
-				if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, ids) {
+				if got := set.IDs(); !slices.Equal(got, ids) {
 					t.Fatalf("of %d ids came %d", len(ids), len(got))
 				}
-				if !bitmap.Equals(before) {
+				if !bitmap.Equal(before) {
 					t.Fatal("a parameter was changed")
 				}
 			}
@@ -105,7 +105,7 @@ func TestForms(t *testing.T) {
 			_, err := conn.Exec(t.Context(), "SET roaring64.output_format = '"+form+"'")
 			check(t, err)
 			for _, n := range []int64{0, 1, 1024, 1025} {
-				var read roaring64.Bitmap
+				var read pgroaring64.Set
 				err := conn.QueryRow(t.Context(),
 					"SELECT coalesce(roaring64_agg(i), '{}') FROM generate_series(1, $1::bigint) AS i", n).Scan(&read)
 				check(t, err)
@@ -122,8 +122,8 @@ func TestBytea(t *testing.T) {
 	for name, query := range connections(t) {
 		for _, want := range [][]int64{{}, {-1, 5}} {
 			var set pgroaring64.Set
-			check(t, query("SELECT $1::roaring64::bytea", []any{pgroaring64.Set{Bitmap: pgroaring64.Of(want...)}}, []any{&set}))
-			if got := pgroaring64.IDs(set.Bitmap); !slices.Equal(got, want) {
+			check(t, query("SELECT $1::roaring64::bytea", []any{pgroaring64.Of(want...)}, []any{&set}))
+			if got := set.IDs(); !slices.Equal(got, want) {
 				t.Errorf("%s: %v is %v", name, want, got)
 			}
 		}
@@ -133,7 +133,7 @@ func TestBytea(t *testing.T) {
 func TestNull(t *testing.T) {
 	for name, query := range connections(t) {
 		for _, null := range []any{nil, pgroaring64.Set{}, sql.Null[pgroaring64.Set]{}} {
-			isNull, set := false, pgroaring64.Set{Bitmap: pgroaring64.Of(1)}
+			isNull, set := false, pgroaring64.Of(1)
 			check(t, query("SELECT $1::roaring64 IS NULL, NULL::roaring64", []any{null}, []any{&isNull, &set}))
 			if !isNull || set.Bitmap != nil {
 				t.Errorf("%s: %T: NULL was not sent or not read", name, null)
@@ -141,7 +141,7 @@ func TestNull(t *testing.T) {
 		}
 		isEmpty, set := false, pgroaring64.Set{}
 		check(t, query("SELECT $1::roaring64 = '{}', '{}'::roaring64",
-			[]any{pgroaring64.Set{Bitmap: roaring64.New()}}, []any{&isEmpty, &set}))
+			[]any{pgroaring64.Of()}, []any{&isEmpty, &set}))
 		if !isEmpty || set.Bitmap == nil || !set.IsEmpty() {
 			t.Errorf("%s: the empty set was not sent or not read", name)
 		}
@@ -151,52 +151,41 @@ func TestNull(t *testing.T) {
 			t.Errorf("%s: sql.Null is %v", name, nullable)
 		}
 	}
-	conn := connect(t, pgx.QueryExecModeCacheStatement)
-	read := pgroaring64.Of(1)
-	query := rowOf(t, conn)
-	if err := query("SELECT NULL::roaring64", nil, []any{read}); err == nil || !read.Contains(1) {
-		t.Errorf("NULL was read into a Bitmap: %v", err)
-	}
-	var missing *roaring64.Bitmap
-	isNull := false
-	check(t, query("SELECT NULL::roaring64, $1::roaring64 IS NULL", []any{missing}, []any{&read, &isNull}))
-	if read != nil || !isNull {
-		t.Error("a nil pointer is not NULL")
-	}
 }
 
-// What pgx reads and writes beside a Set.
 func TestTypesOfPgx(t *testing.T) {
 	for _, mode := range modes {
 		conn := connect(t, mode)
 		query := rowOf(t, conn)
-		bitmap := pgroaring64.Of(-1, 5)
-		same := false
-		for _, value := range []any{bitmap, *bitmap, &bitmap, pgroaring64.Set{Bitmap: bitmap}, &pgroaring64.Set{Bitmap: bitmap}} {
+		set, same := pgroaring64.Of(-1, 5), false
+		pointer := &set
+		for _, value := range []any{set, pointer, &pointer, "{-1,5}"} {
 			check(t, query("SELECT $1::roaring64 = '{-1,5}'", []any{value}, []any{&same}))
 			if !same {
 				t.Errorf("%v: %T was not sent", mode, value)
 			}
 		}
-		var pointer *roaring64.Bitmap
-		var value roaring64.Bitmap
-		check(t, query("SELECT '{-1,5}'::roaring64, '{-1,5}'::roaring64", nil, []any{&pointer, &value}))
-		if !pointer.Equals(bitmap) || !value.Equals(bitmap) {
-			t.Errorf("%v: %v and %v were read", mode, pointer, &value)
+		var missing *pgroaring64.Set
+		check(t, query("SELECT '{-1,5}'::roaring64, NULL::roaring64, $1::roaring64 IS NULL", []any{missing}, []any{&pointer, &missing, &same}))
+		if !pointer.Equal(set) || missing != nil || !same {
+			t.Errorf("%v: %v and %v were read", mode, pointer, missing)
 		}
 		rows, err := conn.Query(t.Context(), "SELECT '{-1,5}'::roaring64, NULL::roaring64")
 		check(t, err)
 		all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
 		check(t, err)
-		if !all[0][0].(*roaring64.Bitmap).Equals(bitmap) || all[0][1] != nil {
+		if !all[0][0].(pgroaring64.Set).Equal(set) || all[0][1] != nil {
 			t.Errorf("%v: Values() are %v", mode, all)
 		}
-	}
-	conn := connect(t, pgx.QueryExecModeCacheStatement)
-	same := false
-	check(t, rowOf(t, conn)("SELECT '{5}' | $1::roaring64 = '{-1,5}'", []any{[]int64{-1}}, []any{&same}))
-	if !same {
-		t.Error("[]int64 was not sent")
+		// ids are not a set, whether they are nil or not; and the bitmap of the library has no NULL, no JSON and no sign
+		var bitmap roaring64.Bitmap
+		if err := query("SELECT '{5}'::roaring64", nil, []any{&bitmap}); err == nil {
+			t.Errorf("%v: a bitmap was read", mode)
+		}
+		var text string
+		if err := query("SELECT ('{5}' | $1::roaring64)::text", []any{[]int64{1}}, []any{&text}); err == nil && text != "{1,5}" {
+			t.Errorf("%v: []int64 is %s", mode, text)
+		}
 	}
 }
 
@@ -206,8 +195,8 @@ func TestRowsDoNotShare(t *testing.T) {
 	rows, err := conn.Query(t.Context(), "SELECT roaring64_agg(i * k) FROM generate_series(1::bigint, 5000) AS i, "+
 		"generate_series(1, 20) AS k GROUP BY k ORDER BY k")
 	check(t, err)
-	var read roaring64.Bitmap
-	var kept []roaring64.Bitmap
+	var read pgroaring64.Set
+	var kept []pgroaring64.Set
 	_, err = pgx.ForEachRow(rows, []any{&read}, func() error {
 		kept = append(kept, read)
 		return nil
@@ -225,32 +214,30 @@ func TestRowsDoNotShare(t *testing.T) {
 }
 
 func TestArrays(t *testing.T) {
-	bitmaps := []*roaring64.Bitmap{pgroaring64.Of(-1, 5), nil, roaring64.New(), pgroaring64.Of()}
-	for i := range int64(3000) {
-		bitmaps[3].Add(uint64(i * 7)) // its text is hexadecimal
+	sent := []pgroaring64.Set{pgroaring64.Of(-1, 5), {}, pgroaring64.Of(), pgroaring64.Of()}
+	for i := range uint64(3000) {
+		sent[3].Add(i * 7) // its text is hexadecimal
 	}
 	for _, mode := range modes {
-		conn := connect(t, mode)
-		query := rowOf(t, conn)
+		query := rowOf(t, connect(t, mode))
 		var text string
-		var read []*roaring64.Bitmap
 		var sets []pgroaring64.Set
+		var pointers []*pgroaring64.Set
 		check(t, query(`SELECT (SELECT string_agg(coalesce(roaring64_cardinality(s)::text, '-'), ' ' ORDER BY n)
 			FROM unnest($1::roaring64[]) WITH ORDINALITY AS u (s, n)), $1::roaring64[], $1::roaring64[]`,
-			[]any{bitmaps}, []any{&text, &read, &sets}))
-		if text != "2 - 0 3000" || len(read) != 4 || len(sets) != 4 {
-			t.Fatalf("%v: the server has %q, and %d and %d came", mode, text, len(read), len(sets))
+			[]any{sent}, []any{&text, &sets, &pointers}))
+		if text != "2 - 0 3000" || !slices.EqualFunc(sets, sent, pgroaring64.Set.Equal) {
+			t.Fatalf("%v: the server has %q, and %v came", mode, text, sets)
 		}
-		for i, bitmap := range bitmaps {
-			if (bitmap == nil) != (read[i] == nil) || (bitmap == nil) != (sets[i].Bitmap == nil) ||
-				bitmap != nil && (!read[i].Equals(bitmap) || !sets[i].Equals(bitmap)) {
-				t.Errorf("%v: element %d is %v and %v", mode, i, read[i], sets[i])
+		for i, set := range sent {
+			if (set.Bitmap == nil) != (pointers[i] == nil) || pointers[i] != nil && !pointers[i].Equal(set) {
+				t.Errorf("%v: element %d is %v", mode, i, pointers[i])
 			}
 		}
 		for _, empty := range []string{"NULL::roaring64[]", "'{}'::roaring64[]"} {
-			check(t, query("SELECT "+empty, nil, []any{&read}))
-			if len(read) != 0 || (read == nil) != strings.HasPrefix(empty, "NULL") {
-				t.Errorf("%v: %s is %v", mode, empty, read)
+			check(t, query("SELECT "+empty, nil, []any{&sets}))
+			if len(sets) != 0 || (sets == nil) != strings.HasPrefix(empty, "NULL") {
+				t.Errorf("%v: %s is %v", mode, empty, sets)
 			}
 		}
 	}
@@ -259,7 +246,7 @@ func TestArrays(t *testing.T) {
 // No statement reaches the server with what is no set.
 func TestBadInput(t *testing.T) {
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
-	for _, wrong := range []any{1, 1.5, true, []byte{1}, []float64{1}, []uint64{1}, map[int64]bool{1: true}, struct{}{}} {
+	for _, wrong := range []any{1, 1.5, true, []int64{1}, []int64{}, []float64{1}, []uint64{1}, map[int64]bool{1: true}, struct{}{}} {
 		_, err := conn.Exec(t.Context(), "SELECT $1::roaring64", wrong)
 		if err == nil || !strings.Contains(err.Error(), "failed to encode") {
 			t.Errorf("%T: %v", wrong, err)
@@ -272,7 +259,7 @@ func TestCopy(t *testing.T) {
 	_, err := conn.Exec(t.Context(), "CREATE TEMP TABLE copied (id bigint, ids roaring64)")
 	check(t, err)
 	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"copied"}, []string{"id", "ids"},
-		pgx.CopyFromRows([][]any{{int64(1), pgroaring64.Of(-1, 5)}, {int64(2), nil}, {int64(3), roaring64.New()}}))
+		pgx.CopyFromRows([][]any{{int64(1), pgroaring64.Of(-1, 5)}, {int64(2), nil}, {int64(3), pgroaring64.Of()}}))
 	check(t, err)
 	var text string
 	check(t, conn.QueryRow(t.Context(),
@@ -290,7 +277,7 @@ func TestRegister(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	check(t, err)
 	defer pool.Close()
-	var read roaring64.Bitmap
+	var read pgroaring64.Set
 	check(t, pool.QueryRow(t.Context(), "SELECT '{5}'::roaring64").Scan(&read))
 	if !read.Contains(5) {
 		t.Error("a pool read another set")
@@ -311,4 +298,13 @@ func TestRegister(t *testing.T) {
 	if err := pgroaring64.Register(t.Context(), other); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
 		t.Errorf("without the extension: %v", err)
 	}
+
+	_, err = conn.Exec(t.Context(), "BEGIN; UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'roaring64'")
+	check(t, err)
+	if err := pgroaring64.Register(t.Context(), conn); err == nil ||
+		err.Error() != "roaring64 0.9 is too old, 1.0 is needed: ALTER EXTENSION roaring64 UPDATE" {
+		t.Errorf("of an old server: %v", err)
+	}
+	_, err = conn.Exec(t.Context(), "ROLLBACK")
+	check(t, err)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -88,16 +87,6 @@ func connect(t testing.TB, mode pgx.QueryExecMode) *pgx.Conn {
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	check(t, pgroaring64.Register(t.Context(), conn))
 	return conn
-}
-
-// newDedup returns the name of a new dedup set; arguments are such as
-// ", id_type => 'uuid'".
-func newDedup(t testing.TB, conn *pgx.Conn, arguments string) string {
-	t.Helper()
-	name := newName("d")
-	_, err := conn.Exec(t.Context(), fmt.Sprintf("SELECT roaring64_dedup_create('%s'%s)", name, arguments))
-	check(t, err)
-	return name
 }
 
 func check(t testing.TB, err error) {
