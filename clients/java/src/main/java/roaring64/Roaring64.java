@@ -1,5 +1,7 @@
 package roaring64;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonValue;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -7,6 +9,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLDataException;
 import java.sql.SQLException;
 import java.sql.Types;
@@ -14,6 +17,8 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import org.postgresql.core.BaseConnection;
+import org.postgresql.core.BaseStatement;
+import org.postgresql.core.QueryExecutor;
 import org.postgresql.util.PGBinaryObject;
 import org.postgresql.util.PGobject;
 import org.roaringbitmap.longlong.Roaring64NavigableMap;
@@ -30,6 +35,12 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
 
   /** The name of the type. */
   private static final String NAME = "roaring64";
+
+  /** The type is where the extension is, whatever the search path. */
+  private static final String FIND =
+      "SELECT t.oid::bigint, t.typarray::bigint, e.extversion FROM pg_catalog.pg_extension e"
+          + " JOIN pg_catalog.pg_type t ON t.typnamespace = e.extnamespace"
+          + " AND t.typname = 'roaring64' WHERE e.extname = 'roaring64'";
 
   /** Up to this many ids the text is {1,2,3}, as the server's is. */
   private static final int MAX_BRACES = 1024;
@@ -55,6 +66,7 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
    * @param ids the ids; a repeated one counts once
    * @return the set
    */
+  @JsonCreator
   public static Roaring64 of(long... ids) {
     Roaring64NavigableMap map = new Roaring64NavigableMap();
     map.add(ids);
@@ -92,16 +104,33 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
    * database once and begins no transaction.
    *
    * @param connection a connection of pgjdbc, or one that wraps it
-   * @throws SQLException if the database has no extension roaring64
+   * @throws SQLException if the database has no extension roaring64, or one older than 1.0
    */
   public static void register(Connection connection) throws SQLException {
     BaseConnection driver = connection.unwrap(BaseConnection.class);
-    Catalog found = Catalog.find(driver);
-    String name = Roaring64.class.getName();
-    // pgjdbc would look for the name on the search path
-    driver.getTypeInfo().addCoreType(NAME, found.oid, Types.OTHER, name, found.arrayOid);
-    driver.addDataType(NAME, Roaring64.class);
-    driver.getQueryExecutor().addBinaryReceiveOid(found.arrayOid);
+    try (BaseStatement statement = (BaseStatement) driver.createStatement()) {
+      // without beginning a transaction, as pgjdbc looks up types
+      statement.executeWithFlags(FIND, QueryExecutor.QUERY_SUPPRESS_BEGIN);
+      ResultSet found = statement.getResultSet();
+      if (!found.next()) {
+        throw new SQLException(
+            "this database has no extension roaring64: CREATE EXTENSION roaring64", "42704");
+      }
+      String version = found.getString(3);
+      if (version.startsWith("0.")) {
+        throw new SQLException(
+            "this package needs roaring64 1.0 or newer, and this database has "
+                + version
+                + ": ALTER EXTENSION roaring64 UPDATE",
+            "0A000");
+      }
+      // pgjdbc would look for the name on the search path
+      int array = (int) found.getLong(2);
+      String name = Roaring64.class.getName();
+      driver.getTypeInfo().addCoreType(NAME, (int) found.getLong(1), Types.OTHER, name, array);
+      driver.addDataType(NAME, Roaring64.class);
+      driver.getQueryExecutor().addBinaryReceiveOid(array);
+    }
   }
 
   /**
@@ -218,9 +247,21 @@ public final class Roaring64 extends PGobject implements PGBinaryObject {
     System.arraycopy(bytes, 0, target, offset, lengthInBytes());
   }
 
+  /** Returns the text, or NULL for NULL, of which the driver makes a part of an array. */
+  @Override
+  public String toString() {
+    return isNull() ? "NULL" : getValue();
+  }
+
   @Override
   public boolean isNull() {
     return bytes == null;
+  }
+
+  /** For Jackson, if it is there: the ids, or null. */
+  @JsonValue
+  private long[] json() {
+    return isNull() ? null : ids();
   }
 
   @Override

@@ -220,6 +220,82 @@ class PgjdbcTest {
     }
   }
 
+  /** What was read from NULL is no element, and null where from() makes it one. */
+  @ParameterizedTest
+  @EnumSource
+  void arrayWithWhatWasReadFromNull(Mode mode) throws SQLException {
+    try (Connection connection = mode.connect();
+        PreparedStatement select = connection.prepareStatement("SELECT NULL::roaring64");
+        ResultSet rows = select.executeQuery()) {
+      rows.next();
+      Roaring64 none = rows.getObject(1, Roaring64.class);
+      Object[] sets = {Roaring64.of(1), Roaring64.from(none)};
+      Array array = connection.createArrayOf("roaring64", sets);
+      Object back = Server.value(connection, "SELECT ?::roaring64[]", array);
+      assertArrayEquals(sets, (Object[]) ((Array) back).getArray());
+      Array wrong = connection.createArrayOf("roaring64", new Object[] {none});
+      SQLException refused =
+          assertThrows(
+              SQLException.class, () -> Server.value(connection, "SELECT ?::roaring64[]", wrong));
+      assertTrue(refused.getMessage().contains("roaring64: \"NULL\""), refused.getMessage());
+    }
+  }
+
+  /** 1,000 sets as parameters, elements of an array, and parts of a composite. */
+  @ParameterizedTest
+  @EnumSource
+  void thousandSets(Mode mode) throws SQLException {
+    Random random = new Random(11);
+    try (Connection connection = mode.connect()) {
+      Roaring64[] sets = new Roaring64[1000];
+      for (int i = 0; i < sets.length; i++) {
+        sets[i] = Roaring64.of(Sets.random(random));
+        assertEquals(sets[i], Server.value(connection, "SELECT ?::roaring64", sets[i]));
+      }
+      Array array = connection.createArrayOf("roaring64", sets);
+      Object back = Server.value(connection, "SELECT ?::roaring64[]", array);
+      assertArrayEquals(sets, (Object[]) ((Array) back).getArray());
+      Server.run(connection, "CREATE TYPE pg_temp.pair AS (n int, read roaring64)");
+      back =
+          Server.value(
+              connection,
+              "SELECT array_agg((p::pg_temp.pair).read ORDER BY (p::pg_temp.pair).n)"
+                  + " FROM (SELECT ROW(n, s)::pg_temp.pair"
+                  + " FROM unnest(?::roaring64[]) WITH ORDINALITY AS t (s, n)) AS t (p)",
+              array);
+      assertArrayEquals(sets, (Object[]) ((Array) back).getArray());
+    }
+  }
+
+  @Test
+  void olderExtension() throws SQLException {
+    try (Connection connection = Server.connect()) {
+      connection.setAutoCommit(false);
+      Server.run(connection, "UPDATE pg_extension SET extversion = '0.9'");
+      SQLException old = assertThrows(SQLException.class, () -> Roaring64.register(connection));
+      assertTrue(old.getMessage().matches("this package needs roaring64 1.0 .* has 0.9: ALTER.*"));
+      connection.rollback();
+      Roaring64.register(connection);
+    }
+  }
+
+  /** The statement of the README: a claim goes with its transaction. */
+  @Test
+  void claims() throws SQLException {
+    try (Connection connection = Server.connect()) {
+      Server.run(connection, "SELECT roaring64_dedup_create('processed')");
+      connection.setAutoCommit(false);
+      String claim = "SELECT roaring64_dedup_claim('processed', ?, ?::bigint)";
+      assertEquals(true, Server.value(connection, claim, "payments", Long.MAX_VALUE));
+      connection.rollback();
+      assertEquals(true, Server.value(connection, claim, "payments", Long.MAX_VALUE));
+      connection.commit();
+      assertEquals(false, Server.value(connection, claim, "payments", Long.MAX_VALUE));
+      Server.run(connection, "SELECT roaring64_dedup_drop('processed')");
+      connection.commit();
+    }
+  }
+
   /** Damaged bytes are refused here exactly if the server refuses them, and read alike if not. */
   @Test
   void damagedBytes() throws SQLException {

@@ -1,5 +1,8 @@
 package roaring64;
 
+import java.io.ByteArrayOutputStream;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.LongStream;
 
@@ -22,6 +25,15 @@ final class Sets {
     return ids.sorted().distinct().toArray();
   }
 
+  /** Returns a set of as many ids, of which one is another. */
+  static Roaring64 another(long[] ids) {
+    long[] other = ids.clone();
+    for (long id = 0; other.length > 0 && Arrays.equals(ids, other); id++) {
+      other[0] = Arrays.binarySearch(ids, id) < 0 ? id : ids[0];
+    }
+    return Roaring64.of(other);
+  }
+
   private static LongStream part(Random random) {
     if (random.nextInt(3) == 0) {
       return random.longs(random.nextInt(60));
@@ -34,5 +46,25 @@ final class Sets {
     return LongStream.range(0, size)
         .filter(i -> !holes || random.nextInt(8) != 0)
         .map(i -> base + i * step);
+  }
+
+  /** The file of bytes with what the server says of them. */
+  static Path vectors() {
+    String file = System.getenv("ROARING64_VECTORS");
+    return file != null ? Path.of(file) : Path.of("../vectors.json");
+  }
+
+  /** Bytes of hexadecimal digits, of which ff*8192 is one byte repeated. */
+  static byte[] unpack(String words) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (String word : words.isEmpty() ? new String[0] : words.split(" ")) {
+      String[] parts = word.split("\\*");
+      for (int times = parts.length > 1 ? Integer.parseInt(parts[1]) : 1; times > 0; times--) {
+        for (int i = 0; i < parts[0].length(); i += 2) {
+          bytes.write(Integer.parseInt(parts[0].substring(i, i + 2), 16));
+        }
+      }
+    }
+    return bytes.toByteArray();
   }
 }

@@ -8,13 +8,21 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
@@ -184,5 +192,100 @@ class ValueTest {
         new ObjectInputStream(new ByteArrayInputStream(out.toByteArray()))) {
       assertEquals(set, objects.readObject());
     }
+  }
+
+  /** Bytes are taken and refused as the server does: clients/vectors.json. */
+  @Test
+  void vectors() throws Exception {
+    int accepted = 0;
+    JsonNode vectors = new ObjectMapper().readTree(Sets.vectors().toFile());
+    for (JsonNode vector : vectors) {
+      String name = vector.get("name").asText();
+      byte[] bytes = Sets.unpack(vector.get("bytes").asText());
+      if (!vector.get("accepted").asBoolean()) {
+        assertThrows(IllegalArgumentException.class, () -> Roaring64.ofBytes(bytes), name);
+        continue;
+      }
+      Roaring64 set = Roaring64.ofBytes(bytes);
+      long[] ids = set.ids();
+      assertEquals(vector.get("count").asLong(), set.cardinality(), name);
+      assertEquals(vector.get("count").asInt(), ids.length, name);
+      if (ids.length > 0) {
+        assertEquals(vector.get("min").asText(), Long.toString(ids[0]), name);
+        assertEquals(vector.get("max").asText(), Long.toString(ids[ids.length - 1]), name);
+      }
+      assertEquals(Roaring64.of(ids), set, name);
+      assertArrayEquals(Roaring64.of(ids).toBytes(), set.toBytes(), name);
+      accepted++;
+    }
+    assertTrue(accepted > 20 && vectors.size() - accepted > 20);
+  }
+
+  @Test
+  void json() throws Exception {
+    ObjectMapper mapper = new ObjectMapper();
+    Roaring64 none = new Roaring64();
+    none.setValue(null);
+    assertEquals("[]", mapper.writeValueAsString(new Roaring64()));
+    assertEquals("null", mapper.writeValueAsString(none));
+    assertEquals("NULL", none.toString());
+    Map<String, Roaring64> row = Map.of("read", Roaring64.of(Sets.ENDS));
+    String text = mapper.writeValueAsString(row);
+    assertEquals("{\"read\":[-9223372036854775808,-1,0,1,9223372036854775807]}", text);
+    assertEquals(row, mapper.readValue(text, new TypeReference<Map<String, Roaring64>>() {}));
+    for (String wrong : List.of("[\"x\"]", "[9223372036854775808]", "5.5", "{\"value\":[1]}")) {
+      assertThrows(
+          JsonProcessingException.class, () -> mapper.readValue(wrong, Roaring64.class), wrong);
+    }
+  }
+
+  /** 1,000 sets, alone and in an array with NULL, are equal after JSON and serialization. */
+  @Test
+  void copies() throws Exception {
+    ObjectMapper mapper = new ObjectMapper();
+    Random random = new Random(11);
+    Roaring64 none = new Roaring64();
+    none.setValue(null);
+    for (int i = 0; i < 1000; i++) {
+      long[] ids = Sets.random(random);
+      Roaring64[] sets = {Roaring64.of(ids), null, Roaring64.of()};
+      Roaring64[] withNone = {sets[0], none, sets[2]};
+      Roaring64[] read = mapper.readValue(mapper.writeValueAsString(withNone), Roaring64[].class);
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      new ObjectOutputStream(bytes).writeObject(withNone);
+      Object copied =
+          new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray())).readObject();
+      assertArrayEquals(sets, read);
+      assertArrayEquals(withNone, (Roaring64[]) copied);
+      assertArrayEquals(ids, ((Roaring64[]) copied)[0].ids());
+      Roaring64 other = Sets.another(ids);
+      assertEquals(ids.length == 0, other.equals(read[0]));
+      assertEquals(ids.length, other.cardinality());
+    }
+  }
+
+  /** Sets of one size and different ids differ everywhere. */
+  @Test
+  void sameSize() {
+    Random random = new Random(5);
+    List<long[]> sets = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      sets.add(random.longs(random.nextInt(3), -3, 3).sorted().distinct().toArray());
+    }
+    int same = 0;
+    for (long[] one : sets) {
+      for (long[] other : sets) {
+        boolean equal = Arrays.equals(one, other);
+        same += equal ? 1 : 0;
+        Roaring64 left = Roaring64.of(one);
+        Roaring64 right = Roaring64.of(other);
+        assertEquals(equal, left.equals(right));
+        assertEquals(equal, Set.of(left).contains(right));
+        assertEquals(equal, List.of(left).equals(List.of(right)));
+        assertEquals(equal, left.toString().equals(right.toString()));
+        assertTrue(!equal || left.hashCode() == right.hashCode());
+      }
+    }
+    assertTrue(same > 1000 && same < 80000, same + " equal");
   }
 }
