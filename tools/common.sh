@@ -21,6 +21,20 @@ version_of_croaring()
 		sed -n 's/^#define ROARING_VERSION "\(.*\)"$/\1/p' | head -n 1
 }
 
+# Prints the scripts of released versions that are not as they were: by the checksums
+# that tools/release commits, and by the tags, of which a copy of the tree has none.
+changed_scripts()
+{
+	local tag
+
+	[ ! -e sql/SHA256SUMS ] || LC_ALL=C sha256sum -c --quiet sql/SHA256SUMS 2>/dev/null |
+		sed -n 's/: FAILED.*/: is not as it was released, and sql\/parts is of the next version/p'
+	for tag in $([ ! -e .git ] || git tag --list 'v*'); do
+		git diff --no-renames --name-only --diff-filter=MDT "$tag" -- 'sql/roaring64*--*.sql' |
+			sed "s/\$/: is not as $tag has it/"
+	done
+}
+
 # Whether a pg_config belongs to a server that can be run and built for.
 usable_pg_config()
 {
