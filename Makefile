@@ -36,12 +36,11 @@ MODULE_big = roaring64
 script = sql/$(1)--$(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" \
 	$(top)/$(1).control).sql
 SQL_SCRIPT := $(call script,roaring64)
-SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header type casts compare \
+SQL_PARTS = $(patsubst %,$(top)/sql/parts/%.sql,header version type casts compare \
 	operators functions aggregates gin shared dedup)
 TABLES_SCRIPT := $(call script,roaring64_tables)
 TABLES_PARTS = $(patsubst %,$(top)/sql/tables/%.sql,header helpers delay \
-	numbers dict advise rollup_text rollup_check rollup_triggers rollup_steps \
-	rollup)
+	numbers dict advise rollup_text rollup_make rollup)
 DATA_built = $(SQL_SCRIPT) $(TABLES_SCRIPT)
 DATA = $(filter-out $(DATA_built),$(patsubst $(top)/%,%,\
 	$(sort $(wildcard $(top)/sql/roaring64*--*.sql))))
@@ -87,7 +86,7 @@ OTHER_GOALS = clean distclean maintainer-clean uninstall installcheck indent \
 GOALS := $(or $(MAKECMDGOALS),all)
 
 ifeq ($(origin ROARING_SOURCE),undefined)
-ROARING_SOURCE := $(if $(wildcard $(top)/croaring/*),$(top)/croaring)
+ROARING_SOURCE := $(wildcard $(top)/croaring)
 endif
 
 ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
@@ -95,11 +94,19 @@ ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
 ifndef ROARING_SOURCE
 ifeq ($(origin ROARING_LIBS),undefined)
 ifneq ($(shell $(PKG_CONFIG) --atleast-version=4 roaring 2>&1 && echo yes),yes)
-$(error CRoaring 4 or newer was not found: neither its sources in the folder \
-croaring, nor by "$(PKG_CONFIG) roaring" (it has: $(or $(shell $(PKG_CONFIG) \
---modversion roaring 2>/dev/null),none)). Fetch the sources as "Install" in \
-README.md says, or set ROARING_SOURCE to a checkout of it, or PKG_CONFIG_PATH, \
-or ROARING_CFLAGS and ROARING_LIBS)
+define NO_CROARING
+CRoaring 4 or newer was not found. One of these is needed:
+  its sources in the folder croaring, which become part of the module: README.md,
+    "Install", has the line that fetches them
+  its sources elsewhere: make ROARING_SOURCE=DIR
+  the library of the system with its headers, such as libroaring-dev or
+    croaring-devel; "$(PKG_CONFIG) --modversion roaring" says: $(or $(shell \
+    $(PKG_CONFIG) --modversion roaring 2>/dev/null),not found)
+    (PKG_CONFIG_PATH, or ROARING_CFLAGS and ROARING_LIBS, name another place)
+  on a developer's machine with Debian: tools/install-deps, which brings that of
+    Debian sid where the release's own is too old
+endef
+$(error $(NO_CROARING))
 endif
 ROARING_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags roaring)
 ROARING_LIBS := $(shell $(PKG_CONFIG) --libs roaring)
@@ -117,8 +124,12 @@ endif
 
 endif
 
+# The version of the release, which roaring64_version() tells.
+ROARING64_VERSION = $(shell sed -n '/^   "version"/s/.*"\([0-9.]*\)",$$/\1/p' $(top)/META.json)
+
 # In CPPFLAGS, because bitcode is compiled with these and not with CFLAGS.
-PG_CPPFLAGS = -I$(top)/src $(patsubst -I%,-isystem %,$(ROARING_CFLAGS)) \
+PG_CPPFLAGS = -I$(top)/src -DROARING64_VERSION='"$(ROARING64_VERSION)"' \
+	$(patsubst -I%,-isystem %,$(ROARING_CFLAGS)) \
 	$(if $(ROARING_SOURCE),-isystem croaring-build/include -DR64_LINK_KERNELS,\
 	-DROARING_SONAME='"$(ROARING_SONAME)"')
 PG_CFLAGS = $(WARNINGS) $(WERROR)
@@ -157,12 +168,15 @@ endif
 
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS)
 
-# An empty line between two sections.
+# An empty line between two sections; and a script knows its version.
+.PHONY: scripts
+scripts: $(DATA_built)
 $(SQL_SCRIPT): $(SQL_PARTS)
 $(TABLES_SCRIPT): $(TABLES_PARTS)
 $(DATA_built): $(top)/Makefile
 	mkdir -p $(@D)
-	awk 'FNR == 1 && NR > 1 { print "" } 1' $(filter %.sql,$^) >$@
+	awk -v version=$(lastword $(subst --, ,$(basename $(@F)))) \
+		'FNR == 1 && NR > 1 { print "" } { gsub(/@version@/, version) } 1' $(filter %.sql,$^) >$@
 
 $(shlib): $(VERSION_SCRIPT) $(CROARING_OBJ)
 
@@ -189,6 +203,19 @@ uninstall-notice:
 	rm -f '$(NOTICE)'
 
 .PHONY: install-notice uninstall-notice FORCE
+endif
+
+# Which CRoaring it is, where something is built and make is not told to be silent.
+# That of Debian 12 and 13 is too old, so tools/install-deps takes that of sid.
+ifneq ($(filter-out $(BARE_GOALS) $(OTHER_GOALS),$(GOALS)),)
+ifeq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
+FOREIGN := $(filter bookworm trixie,$(shell . /etc/os-release 2>/dev/null && echo $$VERSION_CODENAME))
+$(info CRoaring: $(if $(ROARING_SOURCE),the sources in $(ROARING_SOURCE) become \
+part of the module,the library $(ROARING_SONAME) of this system$(comma) version \
+$(shell $(PKG_CONFIG) --modversion roaring 2>/dev/null)$(comma) which the \
+server opens at run time$(if $(FOREIGN),; it is not one of Debian $(FOREIGN)$(comma) \
+whose own is too old)))
+endif
 endif
 
 # pgindent is one of PostgreSQL's development files since 17.  Where its version

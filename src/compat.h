@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the PostgreSQL versions we build on.
+ *	  The differences between the PostgreSQL versions we build on.
  *
- * The only file that looks at PG_VERSION_NUM.
+ * The only file that looks at PG_VERSION_NUM.  It has no logic of ours.
  *
  * src/compat.h
  *
@@ -38,6 +38,14 @@
 /* varatt.h was split from postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+
+/* From 18 on the server knows the versions of its modules, pg_get_loaded_modules(). */
+#ifdef PG_MODULE_MAGIC_EXT
+#define ROARING64_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "roaring64", .version = ROARING64_VERSION)
+#else
+#define ROARING64_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
 /* fmgr.h declares the initialisation hook from 16 on. */
@@ -141,7 +149,14 @@ extern PGDLLEXPORT void _PG_init(void);
 #define ROARING64_RELATION_HOOK_ARGUMENTS root, relation, inherits, rel
 #endif
 
-/* A btree scan by an array for a later column returns rows in order from 17 on. */
-#define ROARING64_ARRAY_KEEPS_ORDER (PG_VERSION_NUM >= 170000)
+/* Pricing a join wants to know from 19 on which switches of it to respect. */
+#if PG_VERSION_NUM >= 190000
+#define roaring64_initial_cost_nestloop(root, workspace, jointype, outer, inner, extra) \
+	initial_cost_nestloop(root, workspace, jointype, \
+						  PGS_NESTLOOP_PLAIN | PGS_CONSIDER_NONPARTIAL, outer, inner, extra)
+#else
+#define roaring64_initial_cost_nestloop(root, workspace, jointype, outer, inner, extra) \
+	initial_cost_nestloop(root, workspace, jointype, outer, inner, extra)
+#endif
 
 #endif							/* ROARING64_COMPAT_H */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * module.c
- *	  What happens when the server loads the library.
+ *	  The server loads the library: CRoaring is found, and settings, hooks and the
+ *	  custom scan are registered.  Nothing else is done before the first call.
  *
  * src/module.c
  *
@@ -9,11 +10,12 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include "index/scans.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
-PG_MODULE_MAGIC;
+ROARING64_MODULE_MAGIC;
 
 /*
  * CRoaring is bound here and not by the dynamic linker: see

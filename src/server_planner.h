@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * server_planner.h
- *	  The server's headers that have to do with planning.
+ *	  The server's headers for planning, and nothing of ours (planner/planner.h).
  *
- * Some of them, to 15, declare functions without saying what they take, which
- * our warnings refuse.
+ * Up to 15 some of them declare functions without parameters, which our warnings
+ * refuse.
  *
  * src/server_planner.h
  *
@@ -31,6 +31,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
+#include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"

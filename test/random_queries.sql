@@ -1,14 +1,13 @@
 --
 -- random_queries.sql
---	  Random queries with "id <@ set" give the same with and without indexes.
+--	  Random queries with "id <@ set" that are to give the same with and without indexes.
 --
--- Defines compare_queries(seed, queries).  It makes so many random queries, and
--- executes each in two ways: as the planner likes, with
--- random kinds of plans disabled, and with no index.  The results must be equal
--- in order.  test/t/011_random_queries.pl says how it is used; without Perl:
---
---	tools/private-server psql -c 'CREATE EXTENSION roaring64' \
---		-f test/random_queries.sql -c 'SELECT * FROM compare_queries(1, 1000)'
+-- Defines random_script(seed, queries), which returns a script for psql.  It executes
+-- each query in two ways: as the planner likes, with random kinds of plans disabled or
+-- made parallel, and with no index.  The results must be equal in order, or sorted if the
+-- query says nothing of their order.  test/t/011_random_queries.pl runs the script, as
+-- plain statements of a client: the server gives no parallel plan to a cursor, which
+-- loops in PL/pgSQL are.
 --
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
@@ -74,9 +73,11 @@ BEGIN
 	INSERT INTO by_list SELECT * FROM original;
 	CREATE INDEX ON by_list (id);
 	-- below partitions by another column and by id, with columns in another order
+	-- no bound is (9, MAXVALUE): with it, PostgreSQL itself prunes the default partition for k = 20 AND
+	-- id BETWEEN 10 AND 500, although such rows are there
 	CREATE TABLE by_two (LIKE original) PARTITION BY RANGE (k, id);
 	CREATE TABLE by_two_1 PARTITION OF by_two FOR VALUES FROM (MINVALUE, MINVALUE) TO (9, 300);
-	CREATE TABLE by_two_2 PARTITION OF by_two FOR VALUES FROM (9, 300) TO (9, MAXVALUE);
+	CREATE TABLE by_two_2 PARTITION OF by_two FOR VALUES FROM (9, 300) TO (9, 450);
 	CREATE TABLE by_two_3 PARTITION OF by_two DEFAULT;
 	INSERT INTO by_two SELECT * FROM original;
 	CREATE INDEX ON by_two (id, k);
@@ -326,121 +327,79 @@ BEGIN
 	END CASE;
 END $$;
 
--- The rows of a query as text, by a cursor that moves about if moves are given.
-CREATE FUNCTION rows_of(query text, is_ordered boolean, moves int[]) RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-	found text[] := '{}';
-	c refcursor := 'c';
-	row record;
-	n int;
-BEGIN
-	IF moves IS NULL THEN
-		FOR row IN EXECUTE query LOOP
-			found := found || row::text;
-		END LOOP;
-	ELSE
-		EXECUTE 'DECLARE c SCROLL CURSOR FOR ' || query;
-		FOREACH n IN ARRAY moves LOOP
-			FETCH RELATIVE n FROM c INTO row;
-			found := found || coalesce(row::text, 'none');
-		END LOOP;
-		CLOSE c;
-	END IF;
-	IF NOT is_ordered THEN
-		found := ARRAY(SELECT f FROM unnest(found) f ORDER BY f);
-	END IF;
-	RETURN found;
-END $$;
+-- The statements for a query by a cursor that moves about.
+CREATE FUNCTION by_cursor(query text, moves int[]) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
+	SELECT format('BEGIN; DECLARE c SCROLL CURSOR FOR %s;', query)
+	UNION ALL SELECT format(E'FETCH RELATIVE %s FROM c;\n\\echo = :ROW_COUNT', n) FROM unnest(moves) n
+	UNION ALL SELECT E'\\echo == code :SQLSTATE\nCOMMIT;' $$;
 
-CREATE FUNCTION compare_queries(seed int, queries int, OUT executed int, OUT differing int, OUT plans jsonb)
-LANGUAGE plpgsql VOLATILE SET search_path = random_queries, public SET client_min_messages = notice SET jit = off AS $$
+-- A script of so many queries.  It prints, for each, lines that begin with "== ": "query", whether its rows are in
+-- order and the text; "plan", "found" and "expected", each before what it names; and the code of an error, if any.
+CREATE FUNCTION random_script(seed int, queries int) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE SET search_path = random_queries, public AS $$
 DECLARE
 	settings text[] := '{enable_seqscan,enable_sort,enable_hashagg,enable_hashjoin,enable_nestloop,enable_mergejoin,enable_bitmapscan,enable_indexonlyscan,
 		enable_material,enable_incremental_sort,enable_partitionwise_join}';
-	parallel text := (SELECT min(name) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'));
+	debug_parallel text := (SELECT min(name) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'));
 	setting text;
-	line text;
-	plan text;
 	one record;
 	moves int[];
 	kind text;
 	given text;
-	found text[];
-	expected text[];
-	shown int := 0;
+	statement text;
+	is_parallel boolean;
 BEGIN
-	executed := 0;
-	differing := 0;
-	plans := '{}';
 	PERFORM setseed(seed / 1000000000.0);
-	WHILE executed < queries LOOP
+	RETURN NEXT 'SET search_path = random_queries, public; SET jit = off; SET client_min_messages = error;';
+	FOR i IN 1 .. queries LOOP
 		SELECT q.* INTO one FROM (SELECT name FROM tables ORDER BY random() LIMIT 1) t, LATERAL some_query(t.name) q;
 		-- $1 as a constant, or as a parameter
-		given := quote_literal((SELECT s::bytea::text FROM sets ORDER BY random() LIMIT 1)) || '::roaring64';
+		given := coalesce(quote_literal((SELECT s::bytea::text FROM sets ORDER BY random() LIMIT 1)), 'NULL') || '::roaring64';
 		kind := CASE WHEN one.query !~ '\$1' THEN 'plain' ELSE pick('constant', 'force_custom_plan', 'force_generic_plan', 'force_generic_plan') END;
-		moves := CASE WHEN kind <> 'plain' OR NOT one.is_ordered OR up_to(3) > 0 THEN NULL
-			ELSE ARRAY(SELECT CASE WHEN i < 4 THEN 1 + up_to(3) ELSE up_to(6) - 3 END FROM generate_series(1, 20) i) END;
-		IF kind IN ('plain', 'constant') THEN
-			one.query := replace(one.query, '$1', coalesce(given, 'NULL::roaring64'));
-		END IF;
+		moves := CASE WHEN kind ~ 'plan' OR NOT one.is_ordered OR up_to(3) > 0 THEN NULL
+			ELSE ARRAY(SELECT CASE WHEN j < 4 THEN 1 + up_to(3) ELSE up_to(6) - 3 END FROM generate_series(1, 20) j) END;
+		is_parallel := moves IS NULL AND up_to(2) = 0;
+		RETURN NEXT format('\echo == query %s %s', CASE WHEN one.is_ordered THEN 'ordered' ELSE 'unordered' END,
+			quote_literal(replace(format('%s: %s; $1 = %s', kind, one.query, left(given, 300)), '''', '"')));
 		-- any plan, then one without indexes
 		FOREACH setting IN ARRAY settings LOOP
-			PERFORM set_config(setting, CASE WHEN up_to(CASE setting WHEN 'enable_seqscan' THEN 4 ELSE 1 END) = 0 THEN 'on' ELSE 'off' END, true);
+			RETURN NEXT format('SET %s = %s;', setting, CASE WHEN up_to(CASE setting WHEN 'enable_seqscan' THEN 4 ELSE 1 END) = 0 THEN 'on' ELSE 'off' END);
 		END LOOP;
-		PERFORM set_config('random_page_cost', pick('1', '4', '4', '100', '100000'), true),
-			set_config(parallel, CASE WHEN moves IS NULL AND up_to(9) = 0 THEN 'on' ELSE 'off' END, true),
-			set_config('plan_cache_mode', CASE WHEN kind ~ 'plan' THEN kind ELSE 'auto' END, true),
-			set_config('role', CASE WHEN up_to(4) = 0 THEN 'random_queries_reader' ELSE 'none' END, true);
-		IF kind ~ 'plan' THEN
-			EXECUTE 'PREPARE p(roaring64) AS ' || one.query;
+		RETURN NEXT format('SET random_page_cost = %s; SET %s = %s; SET plan_cache_mode = %s;', pick('1', '4', '4', '100', '100000'), debug_parallel,
+			CASE WHEN is_parallel AND up_to(5) = 0 THEN 'on' ELSE 'off' END, CASE WHEN kind ~ 'plan' THEN kind ELSE 'auto' END);
+		IF is_parallel THEN
+			RETURN NEXT 'SET parallel_setup_cost = 2; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0;';
 		END IF;
-		plan := '';
-		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || CASE WHEN kind ~ 'plan' THEN 'EXECUTE p(' || coalesce(given, 'NULL') || ')' ELSE one.query END LOOP
-			plan := plan || line || E'\n';
-		END LOOP;
-		BEGIN
-			found := rows_of(CASE WHEN kind ~ 'plan' THEN 'EXECUTE p(' || coalesce(given, 'NULL') || ')' ELSE one.query END,
-				one.is_ordered, moves);
-		EXCEPTION WHEN internal_error OR data_exception THEN
-			found := ARRAY[SQLERRM];
-		END;
+		IF up_to(4) = 0 THEN
+			RETURN NEXT 'SET ROLE random_queries_reader;';
+		END IF;
+		statement := CASE WHEN kind IN ('plain', 'constant') THEN replace(one.query, '$1', given) ELSE format('EXECUTE p(%s)', given) END;
 		IF kind ~ 'plan' THEN
-			DEALLOCATE p;
+			RETURN NEXT format('PREPARE p(roaring64) AS %s;', one.query);
+		END IF;
+		-- how many workers there were, too
+		RETURN NEXT format(E'\\echo == plan\nEXPLAIN (%s COSTS OFF) %s;\n\\echo == found',
+			CASE WHEN is_parallel THEN 'ANALYZE, TIMING OFF, SUMMARY OFF,' ELSE '' END, statement);
+		IF moves IS NULL THEN
+			RETURN NEXT statement || E';\n\\echo == code :SQLSTATE';
+		ELSE
+			RETURN QUERY SELECT * FROM by_cursor(statement, moves);
+		END IF;
+		IF kind ~ 'plan' THEN
+			RETURN NEXT 'DEALLOCATE p;';
 		END IF;
 		FOREACH setting IN ARRAY settings || '{enable_indexscan}'::text[] LOOP
-			PERFORM set_config(setting, CASE WHEN setting ~ 'index|bitmap|partitionwise' THEN 'off' ELSE 'on' END, true);
+			RETURN NEXT format('SET %s = %s;', setting, CASE WHEN setting ~ 'index|bitmap|partitionwise' THEN 'off' ELSE 'on' END);
 		END LOOP;
-		PERFORM set_config(parallel, 'off', true), set_config('enable_partition_pruning', 'off', true), set_config('constraint_exclusion', 'off', true);
-		expected := rows_of(replace(one.query, '$1', coalesce(given, 'NULL::roaring64')), one.is_ordered, moves);
-		PERFORM set_config('role', 'none', true), set_config('enable_indexscan', 'on', true),
-			set_config('enable_partition_pruning', 'on', true), set_config('constraint_exclusion', 'partition', true);
-		executed := executed + 1;
-		-- what was tried
-		FOREACH line IN ARRAY '{Roaring64 Lookup,ANY,Index Only Scan,Index Scan,Bitmap Index Scan,Merge Join,Nested Loop,Merge Append,Unique,Group,
-			WindowAgg,Limit,Incremental Sort,Result,Memoize,BitmapOr,Left Join,Right Join,Full Join,Semi Join,Anti Join}'::text[] LOOP
-			IF strpos(plan, line) > 0 THEN
-				plans := plans || jsonb_build_object(line, coalesce((plans ->> line)::int, 0) + 1);
-			END IF;
-		END LOOP;
-		IF plan ~ 'Index Cond: [(]*NOT' THEN
-			plans := plans || jsonb_build_object('negated', coalesce((plans ->> 'negated')::int, 0) + 1);
+		RETURN NEXT format('SET %s = off; SET max_parallel_workers_per_gather = 0; SET enable_partition_pruning = off; SET constraint_exclusion = off;', debug_parallel);
+		RETURN NEXT '\echo == expected';
+		IF moves IS NULL THEN
+			RETURN NEXT replace(one.query, '$1', given) || E';\n\\echo == code :SQLSTATE';
+		ELSE
+			RETURN QUERY SELECT * FROM by_cursor(replace(one.query, '$1', given), moves);
 		END IF;
-		IF plan ~ 'Index Cond: .* AND [(]NOT' THEN
-			plans := plans || jsonb_build_object('both', coalesce((plans ->> 'both')::int, 0) + 1);
-		END IF;
-		IF plan ~ 'Left Join.*Lookup' THEN
-			plans := plans || jsonb_build_object('outer', coalesce((plans ->> 'outer')::int, 0) + 1);
-		END IF;
-		IF moves IS NOT NULL AND plan ~ 'Lookup' THEN
-			plans := plans || jsonb_build_object('cursor', coalesce((plans ->> 'cursor')::int, 0) + 1);
-		END IF;
-		IF found IS DISTINCT FROM expected THEN
-			differing := differing + 1;
-			IF shown < 5 THEN
-				shown := shown + 1;
-				RAISE NOTICE E'%\n$1 = %, %, moves %\n%found %\nexpected %', left(one.query, 1000), left(given, 300), kind, moves,
-					regexp_replace(plan, '([^\n]{200})[^\n]*', '\1', 'g'), left(found::text, 300), left(expected::text, 300);
-			END IF;
-		END IF;
+		RETURN NEXT 'RESET ROLE; RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size; RESET min_parallel_index_scan_size; RESET enable_indexscan; RESET enable_partition_pruning; RESET constraint_exclusion;';
 	END LOOP;
+	RETURN NEXT '\echo == end';
 END $$;

@@ -10,31 +10,28 @@
 -- the same id wait for each other, and no others.  Fold moves committed rows to
 -- NAME_chunks, where a row has all ids of a key that agree in their high bits, or,
 -- of UUIDs, all from one to before the next chunk (src/dedup/dedup.h).
--- NAME_windows has a row for a key where its window, or an import, needs one, and for
--- each key of UUIDs: which ids a chunk of these has depends on what other chunks there
--- are, so a fold and an import lock it before they look at them, and write it before
--- they write to them, lest a REPEATABLE READ transaction miss that.  What goes with a
--- window by time only widens the range of the chunk before it, and needs no lock.
+-- NAME_windows has a row for each key that has a window by count or is imported to.
+-- It is locked before the chunks are looked at, and written before they are, so that a
+-- REPEATABLE READ transaction cannot miss that.  It goes with the last id of its key.
 --
 -- A change looks at the row and the chunks with one snapshot, writes a row, and
 -- looks into the chunks once more with a snapshot taken after that.  If the id was
 -- changed before, then either its row is still in the claims and the insertion
 -- meets it; or the fold that removed it has committed, and the second look sees
--- the chunk.  What is as it is wanted writes nothing.
+-- the chunk.  An id already in the wanted state writes nothing.
 --
 -- What a change does is in C (src/dedup/), where plans are kept for each set; it
 -- depends only on options that are never changed.  All else is here.
 --
 -- Chunks of bigints are roaring64 values, chunks of UUIDs sorted arrays.  The
--- statements are the same for both: what differs in them is in the options.
+-- statements are the same for both: _roaring64_dedup_names() has what differs.
 --
--- Whoever works with a set locks the table NAME first, until the end of the
--- transaction, and so waits for drop, or drop for it, before either has locked
--- anything else:
+-- Every function locks the table NAME first, until the end of the transaction, and
+-- so waits for drop, or drop for it, before either has locked anything else:
 --
 --	  claim, forget, seen,	ACCESS SHARE
---	  import, and what only
---	  reads
+--	  import, forget_key,
+--	  and what only reads
 --	  fold					ROW SHARE, and the row, so that one fold works at a time
 --	  alter					EXCLUSIVE, also that of windows, for which imports wait,
 --							and it for them
@@ -47,88 +44,34 @@
 -- it is a time before which all its ids were folded, on a clock of the set that
 -- goes only while folds watch it, an eighth of the window at most from one to
 -- the next.  So the clock of the server may jump: a jump back is no time, and a
--- jump forth an eighth, of which the window has four to spare.  With a window
--- by count generations are numbered, per key, and each takes as many ids as are
--- to be kept, of which those count that are there; when the next one begins, all
--- before the one that is full go.  A fold puts all claims of a key into one
--- generation, however many, and so does an import: which of them were the latest
--- only the clock could tell.  While claims of a key are left that a fold should
--- have taken with others, or that an import has passed, it is "partly" folded, and
--- no generation begins.
--- Generations never get smaller, whatever the window is changed to, and what
--- was written under another window counts as written now.
+-- jump forth an eighth, of which the window has four to spare.  A shorter window
+-- brings generations back to the one that is written to.
 --
--- Nothing is strict here: what is NULL and must not be is an error, lest a
--- claim that was never made look like one.
+-- With a window by count generations are numbered, per key.  All that is written to
+-- the chunks goes into the latest, and "filled" counts its ids that are there.  When
+-- they are as many as are to be kept, all generations before it go, and the next begins.
+-- Its ids may have been claimed before those of the full one only if they waited in the
+-- claims at that moment, left there by a part of a fold, a row that was locked, an
+-- import or an error.  So "filled" begins with minus the number of claims that wait, also
+-- in a key's first generation by count, unless there are no chunks before it: whatever is
+-- taken when, a full generation has as many ids that are later.
+--
+-- No function is STRICT: a NULL is an error, since a NULL answer would look like a claim.
 --
 
--- The options of a set.  The only place that says which table is a set.  names are
--- put into the statements here:
---	  1 to 3	the tables of claims, chunks and windows
---	  4			the beginning of the names of functions of chunks' members
---	  5			the aggregate that makes members of ids
---	  6, 7		the union of members m as members, and what FROM needs for it
---	  8			what FROM needs after s (key, ids), of WITH, for the parts p (chunk, ids) of
---				s.ids that chunks may hold
---	  9			the same for those that are to be written to chunks
---	  10		a statement that cuts chunks that have grown too large, of keys $1 with
---				numbers $2, or nothing
---	  11		the type of ids
---	  12, 13	whether id is one of $3, of which there are few, or any number
--- generation is the one that is written to now, cutoff the one that is to go.
-CREATE FUNCTION _roaring64_dedup_options(dedup regclass, OUT names text[], OUT remember interval, OUT keep bigint,
-										 OUT id_type text, OUT chunk_bits integer, OUT clock bigint,
-										 OUT generation bigint, OUT cutoff bigint, OUT distributed boolean)
+-- The options of a set, and the names for its statements.  The only place that says which
+-- table is a set.  "generation" is the one that is written to now, without a window by
+-- count; those up to "cutoff" are to go, those up to "dropped" have gone.
+CREATE FUNCTION _roaring64_dedup_options(dedup regclass)
+RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	o jsonb;
 	found bigint;
 	span bigint;
-BEGIN
-	PERFORM @extschema@._roaring64_dedup_exists($1);
-	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
-		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
-		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'))
-		AS c (name, type) ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
-	WHERE a.attrelid = $1;
-	IF found = 9 THEN
-		EXECUTE format('SELECT ARRAY[s.claims, s.chunks, s.windows], s.remember, s.keep, s.id_type, s.chunk_bits,'
-					   ' s.clock, count(*) OVER () FROM ONLY %s AS s', $1)
-		INTO names, remember, keep, id_type, chunk_bits, clock, found;
-	END IF;
-	IF found IS DISTINCT FROM 1 OR names IS NULL OR id_type <> ALL ('{bigint,uuid,text}')
-		OR num_nulls(VARIADIC names) + num_nulls(id_type, clock) > 0
-		OR (id_type = 'bigint') <> (coalesce(chunk_bits, -1) BETWEEN 0 AND 63) THEN
-		RAISE wrong_object_type USING
-			MESSAGE = format('"%s" is not a dedup set', $1),
-			HINT = 'Name a table that roaring64_dedup_create has made.';
-	END IF;
-	names := @extschema@._roaring64_dedup_tables($1, names);
-	distributed := to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL;
-	IF distributed THEN
-		EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)'
-		INTO distributed USING names[1];
-	END IF;
-	names := names || @extschema@._roaring64_dedup_words(names[2], id_type, chunk_bits);
-	generation := clock;
-	cutoff := -1;
-	IF remember IS NOT NULL THEN
-		-- a generation is half a window long, and goes a window and a half later
-		span := greatest(extract(epoch FROM remember) * 500000, 1);
-		generation := (clock / span + 1) * span;
-		cutoff := greatest(-1, (clock / span - 3) * span);
-	END IF;
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_options(regclass) IS
-'options of a dedup set';
-
--- A regclass may be that of a table which was dropped while it was waited for.
-CREATE FUNCTION _roaring64_dedup_exists(dedup regclass)
-RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10
-SET search_path = pg_catalog, pg_temp
-AS $$
+	clock bigint;
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('dedup set', num_nulls($1));
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = $1) THEN
@@ -136,77 +79,285 @@ BEGIN
 			MESSAGE = 'dedup set does not exist',
 			DETAIL = 'It was dropped while this waited for it.';
 	END IF;
+	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
+		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
+		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('dropped', 'int8'))
+		AS c (name, type) ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
+	WHERE a.attrelid = $1;
+	IF found = 10 THEN
+		EXECUTE format('SELECT to_jsonb(s) || jsonb_build_object(''span'','
+					   ' greatest(extract(epoch FROM s.remember) * 500000, 1)::bigint), count(*) OVER () FROM ONLY %s AS s', $1)
+		INTO o, found;
+		IF o IS NULL AND row_security_active($1) THEN
+			RAISE insufficient_privilege USING
+				MESSAGE = format('permission denied for dedup set "%s"', $1),
+				DETAIL = 'Row-level security hides its options.',
+				HINT = 'Create a policy for the table, or disable row-level security of it.';
+		END IF;
+	END IF;
+	IF found IS DISTINCT FROM 1 OR o IS NULL OR o->>'id_type' NOT IN ('bigint', 'uuid')
+		OR num_nulls(o->>'claims', o->>'chunks', o->>'windows', o->>'id_type', o->>'clock', o->>'dropped') > 0
+		OR (o->>'id_type' = 'bigint') <> (coalesce((o->>'chunk_bits')::integer, -1) BETWEEN 0 AND 63) THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s" is not a dedup set', $1),
+			HINT = 'Create one with roaring64_dedup_create.';
+	END IF;
+	o := o || @extschema@._roaring64_dedup_tables($1, o) || '{"distributed": false, "cutoff": -1}';
+	IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+		EXECUTE 'SELECT $2 || jsonb_build_object(''distributed'', EXISTS (SELECT 1 FROM pg_dist_partition'
+			' WHERE logicalrelid = $1::regclass))' INTO o USING o->>'claims', o;
+	END IF;
+	clock := o->>'clock';
+	span := CASE WHEN o->>'remember' IS NOT NULL THEN o->>'span' END;
+	-- a generation is half a window long, and goes a window and a half later
+	o := o || jsonb_build_object('generation', coalesce((clock / span + 1) * span, clock),
+								 'cutoff', coalesce(greatest(-1, (clock / span - 3) * span), -1));
+	RETURN @extschema@._roaring64_dedup_names(o);
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_exists(regclass) IS
-'refuses what is no table';
+COMMENT ON FUNCTION _roaring64_dedup_options(regclass) IS
+'options of a dedup set, and names for its statements';
 
 -- The qualified names of the tables of claims, chunks and windows.
-CREATE FUNCTION _roaring64_dedup_tables(dedup regclass, names text[])
-RETURNS text[]
+CREATE FUNCTION _roaring64_dedup_tables(dedup regclass, o jsonb)
+RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	home text;
 	owner oid;
+	kind text;
+	name text;
+	names jsonb := '{}';
 BEGIN
 	SELECT quote_ident(nspname) || '.', relowner INTO home, owner
 	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1;
-	FOR i IN 1 .. 3 LOOP
-		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(home || quote_ident(names[i])) AND relowner = owner) THEN
+	FOREACH kind IN ARRAY '{claims,chunks,windows}'::text[] LOOP
+		name := home || quote_ident(o->>kind);
+		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(name) AND relowner = owner) THEN
 			RAISE undefined_table USING
-				MESSAGE = format('table "%s" of dedup set "%s" does not exist', names[i], $1),
+				MESSAGE = format('table "%s" of dedup set "%s" does not exist', o->>kind, $1),
 				DETAIL = 'It is looked for in the schema of the set, among the tables of its owner.',
-				HINT = format('If it was renamed, write its name into column "%s" of "%s".',
-							  (ARRAY['claims', 'chunks', 'windows'])[i], $1);
+				HINT = format('If it was renamed, write its name into column "%s" of "%s".', kind, $1);
 		END IF;
-		IF @extschema@._roaring64_has_children(to_regclass(home || quote_ident(names[i]))) THEN
+		IF @extschema@._roaring64_has_children(to_regclass(name)) THEN
 			RAISE wrong_object_type USING
-				MESSAGE = format('table "%s" of dedup set "%s" has children by inheritance', names[i], $1),
+				MESSAGE = format('table "%s" of dedup set "%s" has children by inheritance', o->>kind, $1),
 				HINT = 'ALTER TABLE ... NO INHERIT the children.';
 		END IF;
-		names[i] := home || quote_ident(names[i]);
+		names := names || jsonb_build_object(kind, name);
 	END LOOP;
 	RETURN names;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, text[]) IS
+COMMENT ON FUNCTION _roaring64_dedup_tables(regclass, jsonb) IS
 'tables of a dedup set';
 
--- The names from the fourth on.  A chunk that was written and has more than 250 UUIDs, which
--- are 4,024 bytes, is cut, with those of the same number in other generations, whose ranges
--- are the same; unless all its ids have the same first 64 bits, which are 18 characters.
-CREATE FUNCTION _roaring64_dedup_words(chunks text, id_type text, chunk_bits integer)
-RETURNS text[]
+-- What differs between the statements of sets, beside the names of their tables:
+--
+--	  size, andnot, union_of	functions of chunks' members
+--	  agg, union				the aggregates that make members of ids, and one of many
+--	  parts						what FROM needs after s (key, ids), of WITH, for the parts
+--								p (chunk, ids) of s.ids that chunks may hold
+--	  new_parts					the same for those that are to be written to chunks
+--	  into, window				the generation that is written to, and what FROM needs for it
+--	  missing, free				keys without a row in windows that no one inserts, and those whose row no
+--								one else has locked; on Citus all, as it cannot tell in one statement
+CREATE FUNCTION _roaring64_dedup_names(o jsonb)
+RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	known text;
 BEGIN
-	IF id_type = 'bigint' THEN
-		known := format(', @extschema@.roaring64_split(s.ids, %s) AS p', chunk_bits);
-		RETURN ARRAY['@extschema@.roaring64', '@extschema@.roaring64_agg', '@extschema@.roaring64_or_agg(m)', '',
-			known, known, '', 'bigint', 'id = ANY (@extschema@.roaring64_to_array($3))', '$3 OPERATOR(@extschema@.@>) id'];
+	IF o->>'id_type' = 'bigint' THEN
+		known := format(', @extschema@.roaring64_split(s.ids, %s) AS p', o->>'chunk_bits');
+		o := o || jsonb_build_object('size', '@extschema@.roaring64_cardinality', 'andnot', '@extschema@.roaring64_andnot',
+			'union_of', '@extschema@.roaring64_or', 'agg', '@extschema@.roaring64_agg', 'union', '@extschema@.roaring64_or_agg',
+			'parts', known, 'new_parts', known);
+	ELSE
+		known := @extschema@._roaring64_fill(
+			E'\n\t\tJOIN (SELECT key, chunks, max(c.ids[cardinality(c.ids):]) AS last FROM {chunks} AS c'
+			'\n\t\t\tJOIN (SELECT key, max(chunk) AS chunk, array_agg(DISTINCT chunk ORDER BY chunk) AS chunks FROM {chunks}'
+			'\n\t\t\t\tWHERE key IN (SELECT key FROM s) GROUP BY key) AS l USING (key, chunk)'
+			'\n\t\t\tGROUP BY key, chunks) AS b ON b.key = s.key, @extschema@._roaring64_uuids_split(s.ids, b.chunks', o);
+		o := o || jsonb_build_object('size', 'cardinality', 'andnot', '@extschema@._roaring64_uuids_andnot',
+			'union_of', '@extschema@._roaring64_uuids_or', 'agg', 'array_agg', 'union', '@extschema@._roaring64_uuids_or_agg',
+			'parts', known || ', NULL) AS p',
+			'new_parts', replace(known, 'JOIN (SELECT key, ch', 'LEFT JOIN (SELECT key, ch')
+				|| ', coalesce(b.last, ''{}'')) AS p');
 	END IF;
-	known := format(' JOIN (SELECT key, chunks, max(c.ids[cardinality(c.ids):]) AS last FROM %1$s AS c JOIN'
-					' (SELECT key, max(chunk) AS chunk, array_agg(DISTINCT chunk ORDER BY chunk) AS chunks FROM %1$s'
-					' WHERE key IN (SELECT key FROM s) GROUP BY key) AS l USING (key, chunk) GROUP BY key, chunks) AS b'
-					' ON b.key = s.key, @extschema@._roaring64_uuids_split(s.ids, b.chunks', chunks);
-	RETURN ARRAY['@extschema@._roaring64_uuids', 'array_agg', 'array_agg(DISTINCT u ORDER BY u)', ', unnest(m) AS u',
-		known || ', NULL) AS p', ' LEFT' || known || ', coalesce(b.last, ''{}'')) AS p',
-		format('WITH gone AS (DELETE FROM %1$s AS c USING (SELECT DISTINCT ON (key, chunk) key, chunk, ids FROM %1$s'
-			   ' JOIN unnest($1, $2) AS g (key, chunk) USING (key, chunk) WHERE pg_column_size(ids) > 4024'
-			   ' AND left(ids[1]::text, 18) <> left(ids[cardinality(ids)]::text, 18)'
-			   ' ORDER BY key, chunk, pg_column_size(ids) DESC) AS f WHERE c.key = f.key AND c.chunk = f.chunk'
-			   ' RETURNING c.key, c.generation, c.ids, f.chunk, f.ids AS all_ids)'
-			   ' INSERT INTO %1$s (key, chunk, generation, ids) SELECT g.key, p.chunk, g.generation, p.ids FROM gone AS g,'
-			   ' LATERAL (SELECT array_agg(p.chunk) AS chunks FROM'
-			   ' @extschema@._roaring64_uuids_split(g.all_ids, ARRAY[g.chunk], ''{}'') AS p) AS f,'
-			   ' @extschema@._roaring64_uuids_split(g.ids, f.chunks, NULL) AS p WHERE random() >= 0 ORDER BY 1, 2', chunks),
-		'uuid', 'id = ANY ($3)', 'id = ANY ($3)'];
+	o := o || CASE WHEN o->>'keep' IS NULL THEN jsonb_build_object('into', o->>'generation', 'window', '')
+		ELSE jsonb_build_object('into', 'w.generation', 'window', @extschema@._roaring64_fill(
+			E'\n\t\tJOIN (SELECT key, generation FROM {windows} WHERE key = ANY ($1)) AS w ON w.key = s.key', o)) END;
+	RETURN o || CASE WHEN (o->>'distributed')::boolean THEN '{"missing": "", "free": "key = ANY ($1)"}'::jsonb
+		ELSE jsonb_build_object(
+			'missing', @extschema@._roaring64_fill(E' WHERE NOT EXISTS (SELECT FROM {windows} AS w WHERE w.key = k)\n'
+				'\tAND NOT @extschema@._roaring64_dedup_inserting({named}, k)',
+				o || jsonb_build_object('named', quote_literal(o->>'windows'))),
+			'free', @extschema@._roaring64_fill(
+				'key IN (SELECT key FROM {windows} WHERE key = ANY ($1) ORDER BY key FOR UPDATE SKIP LOCKED)', o)) END;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_words(text, text, integer) IS
+COMMENT ON FUNCTION _roaring64_dedup_names(jsonb) IS
 'what differs in statements on dedup sets';
+
+-- The statements.  $1 is an array of keys unless it says otherwise.
+--
+-- Citus sends an INSERT from tables to their node as one statement if they are all
+-- single shards, and fails: here for a syntax error in what it sends, and in a move,
+-- which deletes as well, as that names the table of chunks in place of its shard.
+-- What is volatile it does not send: hence random() in both, and where chunks are cut.
+-- A time is a parameter, as it takes no volatile function in an UPDATE.
+CREATE FUNCTION _roaring64_dedup_statement(o jsonb, name text)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- what leaves the chunks: $1 and $2 are keys and ids
+	gone CONSTANT text := E'(WITH s AS (SELECT key, {agg}(id) AS ids FROM unnest($1, $2::{id_type}[]) AS t (key, id)'
+		' GROUP BY key)\n\tSELECT s.key, p.chunk, p.ids FROM s{parts}) AS p';
+	-- the rows of a key that a call of import is about: $1 is the key, $2 the ids
+	given CONSTANT text := 'key = $1 AND ' || CASE WHEN (o->>'few')::boolean
+		THEN 'id = ANY (@extschema@.roaring64_to_array($2))' ELSE '$2 OPERATOR(@extschema@.@>) id' END;
+	-- the ids of the key $1 that the chunks hold and no row of claims is about
+	held CONSTANT text := E'SELECT c.chunk, CASE WHEN p.chunk IS NULL THEN c.ids ELSE {andnot}(c.ids, p.ids) END AS m\n'
+		'\tFROM {chunks} AS c LEFT JOIN (WITH s AS (SELECT $1 AS key, {agg}(id) AS ids FROM {claims} WHERE key = $1)\n'
+		'\t\tSELECT p.chunk, p.ids FROM s{parts}) AS p ON p.chunk = c.chunk\n'
+		'\tWHERE c.key = $1';
+BEGIN
+	RETURN @extschema@._roaring64_fill(CASE $2
+		-- the keys that a fold takes next: $1 is the last one that is done or NULL, $2 how many rows they may have
+		WHEN 'find' THEN
+'SELECT array_agg(key ORDER BY key), sum(n)
+FROM (SELECT key, count(*) AS n
+	FROM (SELECT key FROM {claims} WHERE $1 IS NULL OR key > $1 ORDER BY key LIMIT $2) AS r
+	GROUP BY key ORDER BY key LIMIT 10000) AS k'
+		-- the same of keys whose chunks have left the window
+		WHEN 'find_expired' THEN
+'SELECT array_agg(key ORDER BY key), sum(n)
+FROM (SELECT key, count(*) AS n
+	FROM (SELECT key FROM {chunks} WHERE generation <= {cutoff} AND ($1 IS NULL OR key > $1) ORDER BY key LIMIT $2) AS r
+	GROUP BY key ORDER BY key LIMIT 10000) AS k'
+		WHEN 'expire' THEN
+'DELETE FROM {chunks} WHERE key = ANY ($1) AND generation <= {cutoff}'
+		-- brings all that would outlive the window back to the generation that is written to
+		WHEN 'shorten' THEN
+'WITH back AS (DELETE FROM {chunks} WHERE generation > {generation} RETURNING key, chunk, ids)
+INSERT INTO {chunks} AS c (key, chunk, generation, ids)
+SELECT key, chunk, {generation}, {union}(ids) FROM back WHERE random() >= 0 GROUP BY key, chunk ORDER BY 1, 2
+ON CONFLICT (key, chunk, generation) DO UPDATE SET ids = {union_of}(c.ids, excluded.ids)'
+		-- rows of windows
+		WHEN 'add' THEN
+'INSERT INTO {windows} (key) SELECT k FROM unnest($1) AS k{missing} ORDER BY k ON CONFLICT (key) DO NOTHING'
+		WHEN 'lock' THEN
+'WITH l AS (UPDATE {windows} AS w SET
+		generation = CASE WHEN {counts} THEN coalesce(w.generation, 1 + greatest({clock},
+			(SELECT max(c.generation) FROM {chunks} AS c WHERE c.key = w.key))) END,
+		filled = CASE WHEN NOT {counts} THEN 0 WHEN w.generation IS NOT NULL THEN w.filled
+			WHEN EXISTS (SELECT 1 FROM {chunks} AS c WHERE c.key = w.key)
+				THEN -(SELECT count(*) FROM {claims} AS c WHERE c.key = w.key AND c.present) ELSE 0 END
+	WHERE {free} RETURNING key)
+SELECT array_agg(key ORDER BY key) FROM l'
+		WHEN 'tidy' THEN
+'DELETE FROM {windows} AS w WHERE key = ANY ($1) AND NOT EXISTS (SELECT 1 FROM {chunks} AS c WHERE c.key = w.key)'
+		-- windows by count: $2 are numbers of ids, or generations
+		WHEN 'count' THEN
+'UPDATE {windows} AS w SET filled = w.filled + f.n FROM unnest($1, $2) AS f (key, n) WHERE w.key = f.key'
+		WHEN 'full' THEN
+'SELECT array_agg(key), array_agg(generation) FROM {windows} AS w WHERE key = ANY ($1) AND filled >= {keep}
+	AND filled >= {keep} + (SELECT count(*) FROM {claims} AS c WHERE c.key = w.key AND NOT c.present)'
+		WHEN 'drop' THEN
+'DELETE FROM {chunks} AS c USING unnest($1, $2) AS f (key, generation)
+WHERE c.key = f.key AND c.generation < f.generation'
+		WHEN 'turn' THEN
+'UPDATE {windows} AS w SET generation = w.generation + 1,
+	filled = -(SELECT count(*) FROM {claims} AS c WHERE c.key = w.key AND c.present)
+WHERE key = ANY ($1)'
+		-- a fold takes rows: what was forgotten, or turned over since it came
+		WHEN 'take' THEN
+'WITH gone AS (DELETE FROM {claims} AS c WHERE {removed} RETURNING c.key, c.id, c.present)
+SELECT array_agg(key) AS keys, array_agg(id::text) AS ids,
+	array_agg(key) FILTER (WHERE present) AS back, array_agg(id::text) FILTER (WHERE present) AS back_ids
+FROM gone'
+		-- leaves the chunks, first the count of ids, then chunks that have no other
+		WHEN 'uncount' THEN
+'UPDATE {windows} AS w SET filled = w.filled - f.n
+FROM (SELECT c.key, sum({size}(c.ids) - {size}({andnot}(c.ids, p.ids))) AS n
+	FROM {chunks} AS c JOIN {windows} AS g ON g.key = c.key AND g.generation = c.generation, ' || gone || '
+	WHERE c.key = p.key AND c.chunk = p.chunk GROUP BY c.key) AS f
+WHERE w.key = f.key'
+		WHEN 'empty' THEN
+'DELETE FROM {chunks} AS c USING ' || gone || '
+WHERE c.key = p.key AND c.chunk = p.chunk AND {size}({andnot}(c.ids, p.ids)) = 0'
+		WHEN 'subtract' THEN
+'UPDATE {chunks} AS c SET ids = {andnot}(c.ids, p.ids)
+FROM ' || gone || '
+WHERE c.key = p.key AND c.chunk = p.chunk AND {size}({andnot}(c.ids, p.ids)) < {size}(c.ids)'
+		-- and goes into them with all that is there: $2 and $3 are keys and ids; one key is
+		-- not grouped, as sorting takes a third of the time
+		WHEN 'move' THEN
+'WITH taken AS (DELETE FROM {claims} AS c WHERE {present} RETURNING c.key, c.id),
+s AS (SELECT {key} AS key, {agg}(id) AS ids
+	FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($2, $3::{id_type}[])) AS t{by_key}),
+put AS (INSERT INTO {chunks} AS c (key, chunk, generation, ids)
+	SELECT s.key, p.chunk, {into}, p.ids FROM s{window}{new_parts}
+	WHERE random() >= 0 ORDER BY 1, 2
+	ON CONFLICT (key, chunk, generation) DO UPDATE SET ids = {union_of}(c.ids, excluded.ids)
+	RETURNING key, chunk, pg_column_size(ids) AS size)
+SELECT * FROM (SELECT count(*) AS n FROM taken) AS a,
+	(SELECT array_agg(key) AS keys, array_agg({size}(ids)::bigint) AS counts FROM s WHERE ids IS NOT NULL) AS b,
+	(SELECT array_agg(key) AS large_keys, array_agg(chunk) AS large FROM put WHERE size > 4024) AS d'
+		-- A chunk of more than 250 UUIDs, which are 4,024 bytes, is cut, with those of the same
+		-- number in other generations, whose ranges are the same; unless all its ids have the
+		-- same first 64 bits, which are 18 characters.  $1 and $2 are keys and numbers.
+		WHEN 'cut' THEN
+'WITH gone AS (DELETE FROM {chunks} AS c
+	USING (SELECT DISTINCT ON (key, chunk) key, chunk, ids
+		FROM {chunks} JOIN unnest($1, $2) AS g (key, chunk) USING (key, chunk)
+		WHERE pg_column_size(ids) > 4024 AND left(ids[1]::text, 18) <> left(ids[cardinality(ids)]::text, 18)
+		ORDER BY key, chunk, pg_column_size(ids) DESC) AS f
+	WHERE c.key = f.key AND c.chunk = f.chunk RETURNING c.key, c.generation, c.ids, f.chunk, f.ids AS all_ids)
+INSERT INTO {chunks} (key, chunk, generation, ids)
+SELECT g.key, p.chunk, g.generation, p.ids
+FROM gone AS g,
+	LATERAL (SELECT array_agg(p.chunk) AS chunks
+		FROM @extschema@._roaring64_uuids_split(g.all_ids, ARRAY[g.chunk], ''{}'') AS p) AS f,
+	@extschema@._roaring64_uuids_split(g.ids, f.chunks, NULL) AS p
+WHERE random() >= 0 ORDER BY 1, 2'
+		-- an import: $1 is the key, $2 the ids
+		WHEN 'back' THEN
+'WITH back AS (UPDATE {claims} SET present = true, changed = true, claimed_at = $3
+	WHERE key = $1 AND id IN (SELECT id FROM {claims} WHERE ' || given || ' AND NOT present ORDER BY id FOR UPDATE)
+	RETURNING id)
+SELECT coalesce({agg}(id), ''{}'') FROM back'
+		WHEN 'known' THEN
+'WITH s AS (SELECT $1 AS key, $2 AS ids)
+SELECT coalesce({union}(m), ''{}'') FROM (
+	SELECT {agg}(id) FROM {claims} WHERE ' || given || '
+	UNION ALL
+	SELECT @extschema@.roaring64_and(p.ids, c.ids) FROM s{parts}, {chunks} AS c
+	WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)'
+		WHEN 'import' THEN
+'WITH s AS (SELECT k AS key, $2 AS ids FROM unnest($1) AS k)
+INSERT INTO {chunks} AS c (key, chunk, generation, ids)
+SELECT s.key, p.chunk, {into}, p.ids FROM s{window}{new_parts}
+WHERE random() >= 0 ORDER BY 2
+ON CONFLICT (key, chunk, generation) DO UPDATE SET ids = {union_of}(c.ids, excluded.ids)'
+		-- what the key $1 has
+		WHEN 'export' THEN
+'SELECT coalesce({union}(m), ''{}'') FROM (SELECT {agg}(id) AS m FROM {claims} WHERE key = $1 AND present
+	UNION ALL SELECT m FROM (' || held || ') AS h) AS f'
+		WHEN 'export_uuids' THEN
+'SELECT ARRAY(SELECT id FROM {claims} WHERE key = $1 AND present
+	UNION SELECT u FROM (' || held || ') AS h, unnest(m) AS u ORDER BY 1)'
+		WHEN 'number' THEN
+'SELECT coalesce(sum(n), 0) FROM (SELECT count(*) AS n FROM {claims} WHERE key = $1 AND present
+	UNION ALL SELECT {size}({union}(m)) FROM (' || held || ') AS h GROUP BY chunk) AS f'
+		END, o || jsonb_build_object('counts', o->>'keep' IS NOT NULL));
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_statement(jsonb, text) IS
+'a statement on a dedup set';
 
 -- What the window of a set can be.  A duration is kept in hours, as a day or a
 -- month of an interval is not always as long.
@@ -260,18 +411,23 @@ DECLARE
 	base text := (parse_ident(made))[2];
 	bigints boolean := id_type = 'bigint';
 BEGIN
-	IF coalesce(id_type, '') <> ALL ('{bigint,uuid,text}') THEN
+	IF coalesce(id_type, '') <> ALL ('{bigint,uuid}') THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = '"id_type" must be "bigint", "uuid" or "text"';
+			MESSAGE = '"id_type" must be "bigint" or "uuid"';
 	END IF;
 	IF chunk_bits NOT BETWEEN 8 AND 60 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = '"chunk_bits" must be between 8 and 60';
 	ELSIF NOT bigints AND chunk_bits IS NOT NULL THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = '"chunk_bits" must be null for UUIDs and texts';
+			MESSAGE = '"chunk_bits" must be null for UUIDs';
 	END IF;
 	remember := @extschema@._roaring64_dedup_window(remember, keep);
+	IF remember < '1 hour' THEN
+		RAISE NOTICE USING
+			MESSAGE = format('ids are remembered for %s', remember),
+			HINT = 'Without a unit, an interval is in seconds: write ''7 days'' for days.';
+	END IF;
 	IF octet_length(base) > 63 - octet_length('_windows_pkey') THEN
 		RAISE name_too_long USING
 			MESSAGE = format('name of dedup set "%s" is too long', base),
@@ -293,12 +449,13 @@ BEGIN
 				   CASE WHEN bigints THEN '@extschema@.roaring64' ELSE 'uuid[]' END,
 				   CASE WHEN bigints THEN 85 ELSE 100 END, CASE WHEN bigints THEN 3400 ELSE 8160 END);
 	EXECUTE format('ALTER TABLE %I.%I ALTER ids SET STORAGE EXTERNAL', home, base || '_chunks');
-	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint, oldest bigint,'
-				   ' partly boolean NOT NULL DEFAULT false, written uuid)'
+	EXECUTE format('CREATE TABLE %I.%I (key text COLLATE "C" PRIMARY KEY, generation bigint,'
+				   ' filled bigint NOT NULL DEFAULT 0)'
 				   ' WITH (fillfactor = 80)', home, base || '_windows');
 	EXECUTE format('CREATE TABLE %I.%I (claims text PRIMARY KEY, chunks text NOT NULL, windows text NOT NULL,'
 				   ' id_type text NOT NULL, chunk_bits integer, remember interval, keep bigint,'
-				   ' clock bigint NOT NULL DEFAULT 0, clock_read timestamptz NOT NULL DEFAULT clock_timestamp())',
+				   ' clock bigint NOT NULL DEFAULT 0, clock_read timestamptz NOT NULL DEFAULT clock_timestamp(),'
+				   ' dropped bigint NOT NULL DEFAULT -1)',
 				   home, base);
 	EXECUTE format('INSERT INTO %I.%I (claims, chunks, windows, id_type, chunk_bits, remember, keep)'
 				   ' VALUES ($1, $2, $3, $4, $5, $6, $7)', home, base)
@@ -324,8 +481,7 @@ COMMENT ON FUNCTION roaring64_dedup_create(text, interval, bigint, text, integer
 'creates the tables of a dedup set';
 
 -- Waits for writers of generations.  The generations of the window by
--- count, which end here, are numbered on from the highest if it comes back.  A key that
--- the snapshot does not see loses its own when it is written to.
+-- count, which end here, are numbered on from the highest if it comes back.
 CREATE FUNCTION roaring64_dedup_alter(dedup regclass,
 									  remember interval DEFAULT NULL,
 									  keep bigint DEFAULT NULL)
@@ -334,17 +490,20 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb := @extschema@._roaring64_dedup_options($1);
+	counted boolean;
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	remember := @extschema@._roaring64_dedup_window($2, $3);
-	EXECUTE format('LOCK TABLE ONLY %s, %s IN EXCLUSIVE MODE', $1, o.names[3]);
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
+	EXECUTE format('LOCK TABLE ONLY %s, %s IN EXCLUSIVE MODE', $1, o->>'windows');
+	counted := @extschema@._roaring64_dedup_options($1)->>'keep' IS NOT NULL;
 	EXECUTE format('UPDATE ONLY %s SET remember = $1, keep = $2, clock_read = CASE WHEN remember IS NULL'
 				   ' THEN $3 ELSE clock_read END', $1)
 	USING remember, keep, clock_timestamp();
-	IF (o.keep IS NULL) <> (keep IS NULL) THEN
-		EXECUTE format('UPDATE %3$s SET generation = NULL, oldest = NULL', VARIADIC o.names);
+	IF counted <> (keep IS NOT NULL) THEN
+		EXECUTE format('UPDATE %s SET generation = NULL', o->>'windows');
+	END IF;
+	IF remember IS NOT NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(@extschema@._roaring64_dedup_options($1), 'shorten');
 	END IF;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_alter(regclass, interval, bigint) IS
@@ -357,12 +516,13 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb;
 BEGIN
-	PERFORM @extschema@._roaring64_dedup_exists($1);
-	EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('DROP TABLE %s, %s, %s, %s', $1, o.names[1], o.names[2], o.names[3]);
+	IF EXISTS (SELECT FROM pg_class WHERE oid = $1) THEN
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', $1);
+	END IF;
+	o := @extschema@._roaring64_dedup_options($1);
+	EXECUTE format('DROP TABLE %s, %s, %s, %s', $1, o->>'claims', o->>'chunks', o->>'windows');
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_drop(regclass) IS
 'drops the tables of a dedup set';
@@ -456,17 +616,6 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION roaring64_dedup_seen_many(regclass, text, text) IS
 'for each id, given as the text of an array, whether it is remembered';
 
--- The same as hash_text() of src/dedup/claims.c.
-CREATE FUNCTION roaring64_dedup_hash(id text)
-RETURNS uuid
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 10
-BEGIN ATOMIC
-	SELECT pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to($1, 'UTF8')), 1, 16),
-							 'hex')::uuid;
-END;
-COMMENT ON FUNCTION roaring64_dedup_hash(text) IS
-'as what a dedup set of texts keeps an id: the first 128 bits of its SHA-256';
-
 --
 -- Members of chunks of UUIDs: sorted arrays.
 --
@@ -484,12 +633,13 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION _roaring64_uuids_andnot(uuid[], uuid[]) IS
 'difference of sorted arrays';
 
-CREATE FUNCTION _roaring64_uuids_cardinality(uuid[])
-RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 1
-RETURN pg_catalog.cardinality($1);
-COMMENT ON FUNCTION _roaring64_uuids_cardinality(uuid[]) IS
-'number of elements';
+CREATE AGGREGATE _roaring64_uuids_or_agg(uuid[]) (
+	SFUNC = _roaring64_uuids_or,
+	STYPE = uuid[], SSPACE = 4096,
+	COMBINEFUNC = _roaring64_uuids_or, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE _roaring64_uuids_or_agg(uuid[]) IS
+'union of sorted arrays';
 
 CREATE FUNCTION _roaring64_uuids_split(uuid[], chunks bigint[], last uuid[], OUT chunk bigint, OUT ids uuid[])
 RETURNS SETOF record
@@ -499,276 +649,197 @@ COMMENT ON FUNCTION _roaring64_uuids_split(uuid[], bigint[], uuid[]) IS
 'ids by the chunks they belong to; of those past the last id, if it is given, many are cut into chunks of their own';
 
 --
--- Generations, import and fold.
+-- Windows, import and fold.
 --
 
--- Begins the next generation of the keys from low to high whose own is full, and
--- forgets the generations before that.  Full is one with so many ids that are there,
--- also if all that wait to leave chunks of the key were in it.  The rows of windows
--- of these keys must be locked, or of several those with a mark.
-CREATE FUNCTION _roaring64_dedup_turn(names text[], low text, high text, keep bigint, clock bigint, mark uuid)
+-- Begins the next generation of the keys whose own is full, and forgets all before that.
+-- The rows of windows of these keys must be locked.
+CREATE FUNCTION _roaring64_dedup_turn(o jsonb, keys text[])
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	ids CONSTANT text := '(SELECT coalesce(sum(%4$s_cardinality(ids)), 0) FROM %2$s AS c'
-		' WHERE c.key = w.key AND c.generation = w.generation)';
+	generations bigint[];
 BEGIN
-	EXECUTE format('UPDATE %3$s AS w SET oldest = generation, generation = 1 + CASE WHEN generation IS NULL'
-				   ' THEN greatest($4, (SELECT max(generation) FROM %2$s AS c WHERE c.key = w.key)) ELSE generation END'
-				   ' WHERE key BETWEEN $1 AND $2 AND ($5 IS NULL OR written = $5)'
-				   ' AND CASE WHEN partly THEN false WHEN generation IS NULL THEN true'
-				   ' WHEN ' || ids || ' < $3 THEN false ELSE ' || ids || ' >='
-				   ' $3 + (SELECT count(*) FROM %1$s AS c WHERE c.key = w.key AND NOT c.present) END', VARIADIC names)
-	USING low, high, keep, clock, mark;
-	EXECUTE format('DELETE FROM %2$s AS c USING %3$s AS w WHERE c.key = w.key AND c.key BETWEEN $1 AND $2'
-				   ' AND c.generation < w.oldest', VARIADIC names)
-	USING low, high;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'full') INTO keys, generations USING keys;
+	IF keys IS NOT NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'drop') USING keys, generations;
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'turn') USING keys;
+	END IF;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_turn(text[], text, text, bigint, bigint, uuid) IS
+COMMENT ON FUNCTION _roaring64_dedup_turn(jsonb, text[]) IS
 'begins and forgets generations of a dedup set';
 
--- Remembers ids, as members of chunks, and returns those that are new.  The key's
--- row of windows is locked before anything is read that counts, and written if anything
--- is: a REPEATABLE READ transaction that has missed that gets an error.  Rows that say
--- that an id was forgotten are turned over, and locked before that in the order in which
--- a batch locks them; the others say that it is there.
-CREATE FUNCTION _roaring64_dedup_import(dedup regclass, key text, ids anyelement, nothing anyelement)
-RETURNS anyelement
+-- Locks the row of windows of a key, for what writes to its chunks or takes all of it.
+CREATE FUNCTION _roaring64_dedup_lock_key(o jsonb, dedup regclass, key text)
+RETURNS jsonb
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	o record;
-	rows_of text;
-	back ids%TYPE;
-	known ids%TYPE;
-	any_new boolean;
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls($2, $3));
-	IF octet_length($2) > 1024 THEN
+	IF octet_length($3) > 1024 THEN
 		RAISE program_limit_exceeded USING
 			MESSAGE = 'key is too long',
-			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($2));
-	ELSIF (o.id_type = 'bigint') = (pg_typeof(ids) = 'uuid[]'::regtype) THEN
-		RAISE datatype_mismatch USING
-			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
-			HINT = 'roaring64_dedup_import is for bigints, roaring64_dedup_import_uuids for all others.';
+			DETAIL = format('It has %s bytes; a key has at most 1024.', octet_length($3));
 	END IF;
-	EXECUTE format('INSERT INTO %3$s AS w (key) VALUES ($1) ON CONFLICT (key)'
-				   ' DO UPDATE SET written = w.written WHERE false', VARIADIC o.names) USING $2;
+	EXECUTE format('INSERT INTO %s AS w (key) VALUES ($1) ON CONFLICT (key)'
+				   ' DO UPDATE SET filled = w.filled WHERE false', o->>'windows') USING $3;
 	-- the clock may have gone on, or the window changed, while that was waited for
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('SELECT coalesce(%6$s, $2) FROM (SELECT $1) AS f (m)%7$s', VARIADIC o.names)
-	INTO ids USING ids, nothing;
-	EXECUTE format('SELECT CASE WHEN %4$s_cardinality($1) <= 10000 THEN %12$L ELSE %13$L END', VARIADIC o.names)
-	INTO rows_of USING ids;
-	rows_of := ' WHERE key = $1 AND ' || rows_of;
-
-	EXECUTE format('WITH back AS (UPDATE %1$s SET present = true, changed = true, claimed_at = $4 WHERE key = $1'
-				   ' AND id IN (SELECT id FROM %1$s' || rows_of || ' AND NOT present ORDER BY id FOR UPDATE)'
-				   ' RETURNING id) SELECT coalesce(%5$s(id), $5) FROM back', VARIADIC o.names)
-	INTO back USING $2, $2, ids, clock_timestamp(), nothing;
-	EXECUTE format('WITH s AS (SELECT $1 AS key, $3 AS ids)'
-				   ' SELECT coalesce(%6$s, $4) FROM (SELECT %5$s(id) FROM %1$s' || rows_of
-				   || ' UNION ALL SELECT %4$s_andnot(p.ids, %4$s_andnot(p.ids, c.ids)) FROM s%8$s, %2$s AS c'
-				   ' WHERE c.key = $1 AND c.chunk = p.chunk) AS f (m)%7$s', VARIADIC o.names)
-	INTO known USING $2, $2, ids, nothing;
-	EXECUTE format('SELECT m, %4$s_cardinality(m) > 0 FROM %4$s_andnot($1, $2) AS m', VARIADIC o.names)
-	INTO ids, any_new USING ids, known;
-	IF any_new THEN
-		PERFORM @extschema@._roaring64_dedup_write(o.names, $2, ids, o.keep, o.clock, o.generation);
-	END IF;
-	EXECUTE format('SELECT coalesce(%6$s, $3) FROM (VALUES ($1), ($2)) AS f (m)%7$s', VARIADIC o.names)
-	INTO ids USING ids, back, nothing;
-	RETURN ids;
+	RETURN @extschema@._roaring64_dedup_options($2);
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_import(regclass, text, anyelement, anyelement) IS
-'remembers ids in the chunks of a dedup set: those that are new';
+COMMENT ON FUNCTION _roaring64_dedup_lock_key(jsonb, regclass, text) IS
+'locks a key of a dedup set';
 
--- Writes ids of a key, of which the chunks have none.
---
--- Citus sends an INSERT from tables to their node as one statement if they are all
--- single shards, and fails: here for a syntax error in what it sends, and in a move,
--- which deletes as well, as that names the table of chunks in place of its shard.
--- What is volatile it does not send: hence random() in both, and where chunks are cut.
-CREATE FUNCTION _roaring64_dedup_write(names text[], key text, ids anyelement, keep bigint, clock bigint,
-									   generation bigint)
-RETURNS void
+-- Rows that say that an id was forgotten are turned over, and locked before that in the
+-- order in which a batch locks them; the others say that it is there.  The key's row of
+-- windows is written if anything is: a REPEATABLE READ transaction that has missed that
+-- gets an error.
+CREATE FUNCTION roaring64_dedup_import(dedup regclass, key text, ids roaring64)
+RETURNS roaring64
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	grown_keys text[];
-	grown_chunks bigint[];
+	o jsonb := @extschema@._roaring64_dedup_options($1);
+	back ids%TYPE;
+	known ids%TYPE;
+	n bigint;
 BEGIN
-	IF keep IS NOT NULL THEN
-		PERFORM @extschema@._roaring64_dedup_turn(names, $2, $2, keep, clock, NULL);
+	PERFORM @extschema@._roaring64_not_null('key and ids', num_nulls($2, $3));
+	IF o->>'id_type' <> 'bigint' THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('ids of dedup set "%s" are UUIDs', $1),
+			HINT = 'Use roaring64_dedup_claim_many.';
 	END IF;
-	EXECUTE format('UPDATE %3$s SET written = NULL, partly = partly OR EXISTS'
-				   ' (SELECT FROM %1$s AS c WHERE c.key = $1), generation = CASE WHEN $3 THEN generation END,'
-				   ' oldest = CASE WHEN $3 THEN oldest END WHERE key = $1 RETURNING coalesce(generation, $2)', VARIADIC names)
-	INTO generation USING $2, generation, keep IS NOT NULL;
-	EXECUTE format('WITH s AS (SELECT $1 AS key, $3 AS ids), put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, $4, p.ids FROM s%9$s'
-				   ' WHERE random() >= 0 ORDER BY 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
-				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
-	INTO grown_keys, grown_chunks USING $2, $2, ids, generation;
-	IF names[10] <> '' AND grown_keys IS NOT NULL THEN
-		EXECUTE names[10] USING grown_keys, grown_chunks;
+	o := @extschema@._roaring64_dedup_lock_key(o, $1, $2)
+		|| jsonb_build_object('few', @extschema@.roaring64_cardinality(ids) <= 10000);
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'back') INTO back USING $2, ids, clock_timestamp();
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'known') INTO known USING $2, ids;
+	ids := @extschema@.roaring64_andnot(ids, known);
+	n := @extschema@.roaring64_cardinality(ids);
+	IF n > 0 THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'lock') USING ARRAY[$2];
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'import') USING ARRAY[$2], ids;
+		IF o->>'keep' IS NOT NULL THEN
+			EXECUTE @extschema@._roaring64_dedup_statement(o, 'count') USING ARRAY[$2], ARRAY[n];
+			PERFORM @extschema@._roaring64_dedup_turn(o, ARRAY[$2]);
+		END IF;
 	END IF;
+	RETURN @extschema@.roaring64_or(ids, back);
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_write(text[], text, anyelement, bigint, bigint, bigint) IS
-'writes to the chunks of a dedup set';
-
-CREATE FUNCTION roaring64_dedup_import(dedup regclass, key text, ids roaring64)
-RETURNS roaring64
-LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
-BEGIN ATOMIC
-	SELECT _roaring64_dedup_import($1, $2, $3, '{}'::roaring64);
-END;
 COMMENT ON FUNCTION roaring64_dedup_import(regclass, text, roaring64) IS
 'remembers all ids of a set, one call for a key at a time: those that are new';
 
-CREATE FUNCTION roaring64_dedup_import_uuids(dedup regclass, key text, ids uuid[])
-RETURNS uuid[]
-LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100
-BEGIN ATOMIC
-	SELECT _roaring64_dedup_import($1, $2, $3, '{}'::uuid[]);
-END;
-COMMENT ON FUNCTION roaring64_dedup_import_uuids(regclass, text, uuid[]) IS
-'remembers all ids of an array, one call for a key at a time: those that are new, ascending';
-
--- What a fold does next: of the claims or, past them, of what goes with the window, the
--- keys from low to high, which have some "room" of rows; or it is one key, and of it the
--- ids from part to before rest.  low is NULL if nothing is left above the keys that are done.
--- Rows are compared, as two conditions would be taken for so few that they are sorted.
-CREATE FUNCTION _roaring64_dedup_next(names text[], windows boolean, cutoff bigint, reached text, part text,
-									  room bigint, INOUT low text, OUT high text, OUT rest text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	source CONSTANT text := CASE WHEN windows
-		THEN format('(SELECT key, chunk AS id FROM %s WHERE generation <= %s) AS s', names[2], cutoff)
-		ELSE format('(SELECT key, id FROM %s) AS s', names[1]) END;
-	next text;
-BEGIN
-	IF part IS NULL THEN
-		EXECUTE format('SELECT min(key) FROM %s WHERE $1 IS NULL OR key > $1', source) INTO low USING reached;
-		EXECUTE format('SELECT key, s.id::text FROM %s WHERE key >= $1 ORDER BY key, s.id OFFSET $2 LIMIT 1', source)
-		INTO next, rest USING low, room;
-	ELSE
-		EXECUTE format('SELECT key, s.id::text FROM %s WHERE (key, s.id) >= ($1, $2::%s) ORDER BY key, s.id'
-					   ' OFFSET $3 LIMIT 1', source, names[11])
-		INTO next, rest USING low, part, room;
-	END IF;
-	rest := CASE WHEN next = low THEN rest END;
-	high := low;
-	IF part IS NULL AND next IS DISTINCT FROM low THEN
-		EXECUTE format('SELECT max(key) FROM %s WHERE key >= $1 AND ($2 IS NULL OR key < $2)', source)
-		INTO high USING low, next;
-	END IF;
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_next(text[], boolean, bigint, text, text, bigint, text) IS
-'which keys a fold of a dedup set takes next';
-
--- Moves the claims of the keys from low to high, of those with the mark unless that is
--- NULL, of one key those from part to before rest.  First what was forgotten, or turned over
--- since it came, leaves the chunks, of which one with nothing in it goes; then what is there
--- goes into them.  A row that is turned over in between is left.  If the rows that others
--- hold are passed over, the key is folded partly.
-CREATE FUNCTION _roaring64_dedup_move(names text[], generation bigint, low text, high text, mark uuid,
-									  part text, rest text, pass_over boolean)
+-- Rows before chunks, each with a snapshot of its own: what a fold moves meanwhile is
+-- found in one or the other.
+CREATE FUNCTION roaring64_dedup_forget_key(dedup regclass, key text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	one CONSTANT boolean := low = high;
-	these text := CASE WHEN one THEN 'c.key = $1' ELSE 'c.key BETWEEN $1 AND $2' END
-		|| CASE WHEN mark IS NULL OR one THEN '' ELSE
-			' AND c.key IN (SELECT w.key FROM %3$s AS w WHERE w.key BETWEEN $1 AND $2 AND w.written = $5)' END
-		|| CASE WHEN part IS NULL THEN '' ELSE ' AND c.id >= $3::%11$s' END
-		|| CASE WHEN rest IS NULL THEN '' ELSE ' AND c.id < $4::%11$s' END;
-	parts CONSTANT text := '(WITH s AS (SELECT key, %5$s(id) AS ids FROM unnest($3, $4::%11$s[]) AS t (key, id)'
-		' GROUP BY key) SELECT s.key, p.chunk, p.ids FROM s%8$s) AS p WHERE c.key = p.key AND c.chunk = p.chunk';
-	turned record;
-	grown_keys text[];
-	grown_chunks bigint[];
+	o jsonb := @extschema@._roaring64_dedup_options($1);
 BEGIN
+	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
+	o := @extschema@._roaring64_dedup_lock_key(o, $1, $2);
+	EXECUTE format('DELETE FROM %1$s WHERE key = $1 AND id IN (SELECT id FROM %1$s WHERE key = $1 ORDER BY id FOR UPDATE)',
+				   o->>'claims') USING $2;
+	EXECUTE format('DELETE FROM %s WHERE key = $1', o->>'chunks') USING $2;
+	EXECUTE format('DELETE FROM %s WHERE key = $1', o->>'windows') USING $2;
+END $$;
+COMMENT ON FUNCTION roaring64_dedup_forget_key(regclass, text) IS
+'makes all ids of a key new again';
+
+-- A fold leaves out the keys whose rows of windows it would have to wait for: "add" those
+-- that an open import has inserted, by this, and "lock" those that one has locked.
+CREATE FUNCTION _roaring64_dedup_inserting(windows regclass, key text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'roaring64_dedup_inserting'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+COMMENT ON FUNCTION _roaring64_dedup_inserting(regclass, text) IS
+'whether another transaction has inserted the row of a key, and has not ended';
+
+-- Rows of windows of keys that have no ids any more go.
+CREATE FUNCTION _roaring64_dedup_tidy(o jsonb, keys text[])
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF o->>'keep' IS NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'lock') INTO keys USING keys;
+	END IF;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'tidy') USING keys;
+END $$;
+COMMENT ON FUNCTION _roaring64_dedup_tidy(jsonb, text[]) IS
+'removes rows of windows that nothing needs';
+
+-- A step of a fold: moves the claims of keys to the chunks.  With "room", of one key at most
+-- so many, from the lowest id; or those that no one has locked.  Returns whether there may be
+-- more.  A row that is turned over in between is left.
+CREATE FUNCTION _roaring64_dedup_step(o jsonb, keys text[], room bigint, pass_over boolean)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	rows_of text := '{these} AND {which}';
+	bound text;
+	one boolean;
+	gone record;
+	put record;
+BEGIN
+	IF o->>'keep' IS NOT NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'add') USING keys;
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'lock') INTO keys USING keys;
+		IF keys IS NULL THEN
+			RETURN false;
+		END IF;
+	END IF;
+	one := cardinality(keys) = 1;
 	IF pass_over THEN
-		these := these || ' AND c.id IN (SELECT c.id FROM %1$s AS c WHERE ' || these || ' FOR UPDATE SKIP LOCKED)';
+		-- in an array, as the planner might execute a subquery for each row; Citus has ids of one key
+		rows_of := rows_of || format(E'\n\tAND c.%1$s = ANY (ARRAY(SELECT c.%1$s FROM {claims} AS c WHERE {these} AND {which}'
+			' ORDER BY c.key, c.id LIMIT {room} FOR UPDATE SKIP LOCKED))',
+			CASE WHEN (o->>'distributed')::boolean THEN 'id' ELSE 'ctid' END);
+	ELSIF room IS NOT NULL THEN
+		EXECUTE format('SELECT c.id::text FROM %s AS c WHERE key = $1 ORDER BY c.id OFFSET $2 LIMIT 1', o->>'claims')
+		INTO bound USING keys[1], room;
+		rows_of := rows_of || coalesce(format(' AND c.id < %L::{id_type}', bound), '');
 	END IF;
-	EXECUTE format('WITH gone AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND (c.changed OR NOT c.present)'
-				   ' RETURNING c.key, c.id, c.present) SELECT array_agg(key) AS keys, array_agg(id::text) AS ids,'
-				   ' array_agg(key) FILTER (WHERE present) AS back, array_agg(id::text) FILTER (WHERE present) AS back_ids'
-				   ' FROM gone', VARIADIC names)
-	INTO turned USING low, high, part, rest, mark;
-	IF turned.keys IS NOT NULL THEN
-		EXECUTE format('DELETE FROM %2$s AS c USING ' || parts
-					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) = 0', VARIADIC names)
-		USING low, high, turned.keys, turned.ids;
-		EXECUTE format('UPDATE %2$s AS c SET ids = %4$s_andnot(c.ids, p.ids) FROM ' || parts
-					   || ' AND %4$s_cardinality(%4$s_andnot(c.ids, p.ids)) < %4$s_cardinality(c.ids)', VARIADIC names)
-		USING low, high, turned.keys, turned.ids;
-	END IF;
-	-- one key is not grouped, as sorting takes a third of the time
-	EXECUTE format('WITH taken AS (DELETE FROM %1$s AS c WHERE ' || these || ' AND c.present AND NOT c.changed'
-				   ' RETURNING c.key, c.id), s AS (SELECT ' || CASE WHEN one THEN '$1' ELSE 'key' END
-				   || ' AS key, %5$s(id) AS ids FROM (SELECT key, id FROM taken UNION ALL SELECT * FROM unnest($7, $8::%11$s[]))'
-				   ' AS t' || CASE WHEN one THEN '' ELSE ' GROUP BY key' END
-				   || '), put AS (INSERT INTO %2$s AS c (key, chunk, generation, ids)'
-				   ' SELECT s.key, p.chunk, coalesce(w.generation, $6), p.ids FROM s LEFT JOIN'
-				   ' (SELECT key, generation FROM %3$s WHERE key BETWEEN $1 AND $2) AS w ON w.key = s.key%9$s'
-				   ' WHERE random() >= 0 ORDER BY 1, 2 ON CONFLICT (key, chunk, generation)'
-				   ' DO UPDATE SET ids = %4$s_or(c.ids, excluded.ids) RETURNING key, chunk, pg_column_size(ids) AS size)'
-				   ' SELECT array_agg(key), array_agg(chunk) FROM put WHERE size > 4024', VARIADIC names)
-	INTO grown_keys, grown_chunks USING low, high, part, rest, mark, generation, turned.back, turned.back_ids;
-	IF names[10] <> '' AND grown_keys IS NOT NULL THEN
-		EXECUTE names[10] USING grown_keys, grown_chunks;
-	END IF;
-END $$;
-COMMENT ON FUNCTION _roaring64_dedup_move(text[], bigint, text, text, uuid, text, text, boolean) IS
-'moves claims of a dedup set into its chunks';
+	o := o || jsonb_build_object(
+		'these', CASE WHEN one THEN 'c.key = ' || quote_literal(keys[1]) ELSE 'c.key = ANY ($1)' END,
+		'key', CASE WHEN one THEN quote_literal(keys[1]) || '::text' ELSE 'key' END,
+		'by_key', CASE WHEN one THEN '' ELSE ' GROUP BY key' END,
+		'room', room);
+	o := o || jsonb_build_object(
+		'removed', @extschema@._roaring64_fill(rows_of, o || '{"which": "(c.changed OR NOT c.present)"}'),
+		'present', @extschema@._roaring64_fill(rows_of, o || '{"which": "c.present AND NOT c.changed"}'));
 
--- The same with generations; or, past the claims, what goes with the window.  Where the
--- rows of windows matter, those of the keys are locked and marked: another key between them
--- can get claims meanwhile, and is not folded.
-CREATE FUNCTION _roaring64_dedup_step(names text[], windows boolean, cutoff bigint, keep bigint, clock bigint,
-									  generation bigint, low text, high text, part text, rest text, pass_over boolean)
-RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	mark uuid := CASE WHEN keep IS NOT NULL OR names[10] <> '' THEN gen_random_uuid() END;
-BEGIN
-	IF windows THEN
-		EXECUTE format('DELETE FROM %2$s WHERE key BETWEEN $1 AND $2 AND generation <= $3', VARIADIC names)
-		USING low, high, cutoff;
-		RETURN;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'take') INTO gone USING keys;
+	IF gone.keys IS NOT NULL THEN
+		IF o->>'keep' IS NOT NULL THEN
+			EXECUTE @extschema@._roaring64_dedup_statement(o, 'uncount') USING gone.keys, gone.ids;
+		END IF;
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'empty') USING gone.keys, gone.ids;
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'subtract') USING gone.keys, gone.ids;
 	END IF;
-	IF mark IS NOT NULL THEN
-		EXECUTE format('INSERT INTO %3$s (key, written) ' || CASE WHEN low = high THEN 'VALUES ($1, $3)'
-			ELSE 'SELECT DISTINCT key, $3 FROM %1$s WHERE key BETWEEN $1 AND $2 ORDER BY key' END
-			|| ' ON CONFLICT (key) DO UPDATE SET written = excluded.written', VARIADIC names) USING low, high, mark;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'move') INTO put USING keys, gone.back, gone.back_ids;
+	IF o->>'id_type' = 'uuid' AND put.large IS NOT NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'cut') USING put.large_keys, put.large;
 	END IF;
-	IF keep IS NOT NULL AND part IS NULL THEN
-		PERFORM @extschema@._roaring64_dedup_turn(names, low, high, keep, clock, mark);
+	IF o->>'keep' IS NOT NULL THEN
+		EXECUTE @extschema@._roaring64_dedup_statement(o, 'count') USING put.keys, put.counts;
+		PERFORM @extschema@._roaring64_dedup_turn(o, keys);
 	END IF;
-	EXECUTE format('UPDATE %3$s SET partly = $3, generation = CASE WHEN $4 THEN generation END,'
-				   ' oldest = CASE WHEN $4 THEN oldest END WHERE key BETWEEN $1 AND $2 AND ($5 IS NULL OR written = $5)'
-				   ' AND (partly <> $3 OR NOT $4 AND generation IS NOT NULL)', VARIADIC names)
-	USING low, high, rest IS NOT NULL OR pass_over, keep IS NOT NULL, mark;
-	PERFORM @extschema@._roaring64_dedup_move(names, generation, low, high, mark, part, rest, pass_over);
+	IF gone.keys IS NOT NULL THEN
+		PERFORM @extschema@._roaring64_dedup_tidy(o, ARRAY(SELECT DISTINCT unnest(gone.keys)));
+	END IF;
+	RETURN bound IS NOT NULL OR pass_over AND greatest(put.n, cardinality(gone.keys)) >= room;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_step(text[], boolean, bigint, bigint, bigint, bigint,
-											text, text, text, text, boolean) IS
-'begins generations of a dedup set, and moves claims into them';
+COMMENT ON FUNCTION _roaring64_dedup_step(jsonb, text[], bigint, boolean) IS
+'moves claims of a dedup set into its chunks';
 
 -- Begins a transaction of a fold: locks the set against other folds, lets its clock
 -- go on if that has to be read, and locks what is written.  A lock on a row is waited
@@ -780,21 +851,20 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb := @extschema@._roaring64_dedup_options($1);
 	name text;
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	EXECUTE format('SELECT claims FROM ONLY %s FOR NO KEY UPDATE SKIP LOCKED', $1) INTO name;
 	IF name IS NULL THEN
 		RAISE NOTICE 'dedup set "%" is being folded by another session', $1;
 		RETURN false;
 	END IF;
-	IF read_clock AND o.remember IS NOT NULL THEN
+	IF read_clock AND o->>'remember' IS NOT NULL THEN
 		EXECUTE format('UPDATE ONLY %s SET clock = clock + least(greatest(extract(epoch FROM $1 - clock_read), 0),'
 					   ' extract(epoch FROM remember) / 8) * 1000000, clock_read = $1 WHERE remember IS NOT NULL', $1)
 		USING clock_timestamp();
 	END IF;
-	EXECUTE format('LOCK TABLE %1$s, %2$s IN ROW EXCLUSIVE MODE', VARIADIC o.names);
+	EXECUTE format('LOCK TABLE %s, %s IN ROW EXCLUSIVE MODE', o->>'claims', o->>'chunks');
 	PERFORM set_config('lock_timeout', '100ms', true);
 	RETURN true;
 END $$;
@@ -824,26 +894,26 @@ END $$;
 COMMENT ON FUNCTION _roaring64_dedup_reindex(regclass) IS
 'rebuilds indexes of claims that are mostly empty';
 
--- Goes through the keys, some at a time, each time in a transaction: whole keys, or a part
--- of one that has many claims.  After a failure with several keys it goes on with one claim,
--- then two, and so on.  What fails for one key is tried without the rows that others hold;
--- and the key for which that fails, too, is left for the next fold, with a warning.
---
--- Rows of windows are locked by DO UPDATE, as Citus has no FOR UPDATE over several shards.  A
--- time is a parameter, as Citus takes no volatile function in an UPDATE.
+-- Goes through the keys, some at a time, each time in a transaction, and then through those
+-- of which something leaves the window by time.  Of a key with very many claims a step takes
+-- a number, and the next goes on with it.  Where rows of claims are locked a step is done
+-- again without them; on Citus, which cannot skip them in several shards, with one key at a
+-- time.  After another failure with several keys it goes on with one claim, then two, and so
+-- on; and a key for which that fails is left for the next fold, with a warning.
 CREATE PROCEDURE roaring64_dedup_fold(dedup regclass)
 LANGUAGE plpgsql
 AS $$
 DECLARE
 	room bigint := 500000;
-	o pg_catalog.record;
-	low pg_catalog.text;
-	high pg_catalog.text;
-	rest pg_catalog.text;
-	windows boolean := false;	-- is it past the claims, at what goes with its window?
+	o pg_catalog.jsonb;
+	claims pg_catalog.text;
+	keys pg_catalog.text[];
+	n bigint;
+	expiring boolean := false;	-- is it past the claims?
+	cutoff bigint;				-- of what goes with the window
 	begun boolean := false;
 	reached pg_catalog.text;	-- all keys up to this one are done
-	part pg_catalog.text;		-- of a key, the lowest id that is not done
+	more boolean := false;		-- the key has more claims
 	pass_over boolean := false;
 BEGIN
 	PERFORM @extschema@._roaring64_can_commit('roaring64_dedup_fold');
@@ -854,40 +924,61 @@ BEGIN
 			pg_catalog.set_config('enable_hashagg', 'off', true);
 		EXIT WHEN NOT @extschema@._roaring64_dedup_begin($1, NOT begun);
 		begun := true;
-		SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-		SELECT * INTO low, high, rest
-		FROM @extschema@._roaring64_dedup_next(o.names, windows, o.cutoff, reached, part, room, low);
-		IF low IS NULL THEN
-			EXIT WHEN windows OR o.remember IS NULL;
-			windows := true;
-			reached := NULL;
-			CONTINUE;
+		o := @extschema@._roaring64_dedup_options($1);
+		claims := o->>'claims';
+		IF NOT more AND NOT pass_over THEN
+			EXECUTE @extschema@._roaring64_dedup_statement(o, CASE WHEN expiring THEN 'find_expired' ELSE 'find' END)
+			INTO keys, n USING reached, room + 1;
+			IF keys IS NULL THEN
+				IF NOT expiring AND (o->>'cutoff')::bigint > (o->>'dropped')::bigint THEN
+					expiring := true;
+					cutoff := o->>'cutoff';
+					reached := NULL;
+					CONTINUE;
+				ELSIF cutoff IS NOT NULL THEN
+					EXECUTE format('UPDATE ONLY %s SET dropped = $1', $1) USING cutoff;
+				END IF;
+				EXIT;
+			ELSIF n > room THEN
+				more := cardinality(keys) = 1 AND NOT expiring;
+				-- the last one has more rows than those
+				keys := trim_array(keys, (cardinality(keys) > 1)::integer);
+			END IF;
 		END IF;
 		BEGIN
-			PERFORM @extschema@._roaring64_dedup_step(o.names, windows, o.cutoff, o.keep, o.clock, o.generation, low, high,
-				part, rest, pass_over);
-			part := CASE WHEN windows THEN NULL ELSE rest END;
-			reached := CASE WHEN part IS NULL THEN high ELSE reached END;
-			pass_over := pass_over AND part IS NOT NULL;
+			IF expiring THEN
+				EXECUTE @extschema@._roaring64_dedup_statement(o, 'expire') USING keys;
+				PERFORM @extschema@._roaring64_dedup_tidy(o, keys);
+			ELSE
+				more := @extschema@._roaring64_dedup_step(o, keys, CASE WHEN more OR pass_over THEN room END, pass_over);
+			END IF;
+			IF NOT more THEN
+				reached := keys[cardinality(keys)];
+				pass_over := false;
+			END IF;
 			room := least(room * 2, 500000);
 		EXCEPTION WHEN OTHERS THEN
 			IF sqlstate ~ '^(0A|42|53|57|58|XX000)' THEN
 				RAISE;			-- no privilege, no disk, no statement: nothing of a key
-			ELSIF low <> high THEN
-				room := 1;
-			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT windows THEN
+			ELSIF sqlstate = '55P03' AND NOT pass_over AND NOT expiring
+				AND (cardinality(keys) = 1 OR NOT (o->>'distributed')::boolean) THEN
 				pass_over := true;
-			ELSE
-				RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(low, 100)), $1, sqlerrm;
-				reached := high;
-				part := NULL;
+			ELSIF cardinality(keys) > 1 THEN
+				room := 1;
+				more := false;
 				pass_over := false;
+			ELSE
+				RAISE WARNING 'key % of dedup set "%" was not folded: %', quote_literal(left(keys[1], 100)), $1, sqlerrm;
+				reached := keys[1];
+				more := false;
+				pass_over := false;
+				cutoff := NULL;
 			END IF;
 		END;
 	END LOOP;
 	COMMIT;
 	IF begun THEN
-		PERFORM @extschema@._roaring64_dedup_reindex(pg_catalog.to_regclass(o.names[1]));
+		PERFORM @extschema@._roaring64_dedup_reindex(pg_catalog.to_regclass(claims));
 		COMMIT;
 	END IF;
 END $$;
@@ -898,59 +989,45 @@ COMMENT ON PROCEDURE roaring64_dedup_fold(regclass) IS
 -- What there is: what the chunks hold of which there is no row of claims, and what
 -- these say.
 --
-
--- The statement that gives these of the key $1 as members m.
-CREATE FUNCTION _roaring64_dedup_remembered(members text, claims text)
-RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
-BEGIN ATOMIC
-	SELECT 'SELECT ' || claims || ' FROM %1$s WHERE key = $1 AND present UNION ALL SELECT ' || members
-		|| ' FROM %2$s AS c LEFT JOIN (WITH s AS (SELECT $1 AS key, %5$s(id) AS ids FROM %1$s WHERE key = $1)'
-		' SELECT p.chunk, p.ids FROM s%8$s) AS p ON p.chunk = c.chunk WHERE c.key = $1';
-END;
-COMMENT ON FUNCTION _roaring64_dedup_remembered(text, text) IS
-'a query for what a dedup set remembers of a key';
-
-CREATE FUNCTION _roaring64_dedup_export(dedup regclass, key text, nothing anyelement)
-RETURNS anyelement
+CREATE FUNCTION roaring64_dedup_export(dedup regclass, key text)
+RETURNS roaring64
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb := @extschema@._roaring64_dedup_options($1);
+	result @extschema@.roaring64;
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
-	IF (o.id_type = 'bigint') = (pg_typeof(nothing) = 'uuid[]'::regtype) THEN
+	IF o->>'id_type' <> 'bigint' THEN
 		RAISE datatype_mismatch USING
-			MESSAGE = format('ids of dedup set "%s" are of type %s', $1, o.id_type),
-			HINT = 'roaring64_dedup_export is for bigints, roaring64_dedup_export_uuids for all others.';
+			MESSAGE = format('ids of dedup set "%s" are UUIDs', $1),
+			HINT = 'Use roaring64_dedup_export_uuids.';
 	END IF;
-	EXECUTE format('SELECT coalesce(%6$s, $3) FROM ('
-				   || @extschema@._roaring64_dedup_remembered(
-						'CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.ids) END', '%5$s(id)')
-				   || ') AS f (m)%7$s', VARIADIC o.names)
-	INTO nothing USING $2, $2, nothing;
-	RETURN nothing;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'export') INTO result USING $2;
+	RETURN result;
 END $$;
-COMMENT ON FUNCTION _roaring64_dedup_export(regclass, text, anyelement) IS
-'all ids of a key that are remembered';
-
-CREATE FUNCTION roaring64_dedup_export(dedup regclass, key text)
-RETURNS roaring64
-LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
-BEGIN ATOMIC
-	SELECT _roaring64_dedup_export($1, $2, '{}'::roaring64);
-END;
 COMMENT ON FUNCTION roaring64_dedup_export(regclass, text) IS
 'all ids of a key that are remembered';
 
 CREATE FUNCTION roaring64_dedup_export_uuids(dedup regclass, key text)
 RETURNS uuid[]
-LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100
-BEGIN ATOMIC
-	SELECT _roaring64_dedup_export($1, $2, '{}'::uuid[]);
-END;
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	o jsonb := @extschema@._roaring64_dedup_options($1);
+	result uuid[];
+BEGIN
+	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
+	IF o->>'id_type' <> 'uuid' THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('ids of dedup set "%s" are bigints', $1),
+			HINT = 'Use roaring64_dedup_export.';
+	END IF;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'export_uuids') INTO result USING $2;
+	RETURN result;
+END $$;
 COMMENT ON FUNCTION roaring64_dedup_export_uuids(regclass, text) IS
 'all ids of a key that are remembered, ascending';
 
@@ -960,16 +1037,11 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb := @extschema@._roaring64_dedup_options($1);
 	result bigint;
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
 	PERFORM @extschema@._roaring64_not_null('key', num_nulls($2));
-	EXECUTE format('SELECT coalesce(sum(n), 0) FROM ('
-				   || @extschema@._roaring64_dedup_remembered(
-						'%4$s_cardinality(CASE WHEN p.chunk IS NULL THEN c.ids ELSE %4$s_andnot(c.ids, p.ids) END)',
-						'count(*)') || ') AS f (n)', VARIADIC o.names)
-	INTO result USING $2, $2;
+	EXECUTE @extschema@._roaring64_dedup_statement(o, 'number') INTO result USING $2;
 	RETURN result;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_count(regclass, text) IS
@@ -984,12 +1056,11 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	o record;
+	o jsonb := @extschema@._roaring64_dedup_options($1);
 BEGIN
-	SELECT * INTO o FROM @extschema@._roaring64_dedup_options($1);
-	EXECUTE format('SELECT count(*), min(claimed_at) FROM %1$s', VARIADIC o.names) INTO claims, oldest_claim;
-	EXECUTE format('SELECT count(nullif(n, 0)), coalesce(sum(n), 0) FROM %2$s AS c, %4$s_cardinality(c.ids) AS n',
-				   VARIADIC o.names)
+	EXECUTE format('SELECT count(*), min(claimed_at) FROM %s', o->>'claims') INTO claims, oldest_claim;
+	EXECUTE format('SELECT count(nullif(n, 0)), coalesce(sum(n), 0) FROM %s AS c, %s(c.ids) AS n',
+				   o->>'chunks', o->>'size')
 	INTO chunks, ids;
 END $$;
 COMMENT ON FUNCTION roaring64_dedup_stats(regclass) IS

@@ -5,7 +5,8 @@
 CREATE FUNCTION roaring64_or(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_or(roaring64, roaring64) IS
 'union';
 
@@ -24,17 +25,19 @@ RETURN roaring64_or_element($2, $1);
 COMMENT ON FUNCTION roaring64_element_or(bigint, roaring64) IS
 'add an element';
 
-CREATE FUNCTION roaring64_or_range(roaring64, int8range)
+CREATE FUNCTION roaring64_or_range(roaring64, anyrange)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_or_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_or_range(roaring64, int8range) IS
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
+COMMENT ON FUNCTION roaring64_or_range(roaring64, anyrange) IS
 'add all integers of a range';
 
 CREATE FUNCTION roaring64_and(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_and(roaring64, roaring64) IS
 'intersection';
 
@@ -45,17 +48,19 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_and_element(roaring64, bigint) IS
 'the element as a set, if the set contains it';
 
-CREATE FUNCTION roaring64_and_range(roaring64, int8range)
+CREATE FUNCTION roaring64_and_range(roaring64, anyrange)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_and_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_and_range(roaring64, int8range) IS
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
+COMMENT ON FUNCTION roaring64_and_range(roaring64, anyrange) IS
 'the elements in a range';
 
 CREATE FUNCTION roaring64_andnot(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_andnot(roaring64, roaring64) IS
 'difference';
 
@@ -67,17 +72,19 @@ SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_andnot_element(roaring64, bigint) IS
 'remove an element';
 
-CREATE FUNCTION roaring64_andnot_range(roaring64, int8range)
+CREATE FUNCTION roaring64_andnot_range(roaring64, anyrange)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_andnot_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_andnot_range(roaring64, int8range) IS
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
+COMMENT ON FUNCTION roaring64_andnot_range(roaring64, anyrange) IS
 'remove all integers of a range';
 
 CREATE FUNCTION roaring64_xor(roaring64, roaring64)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
 COMMENT ON FUNCTION roaring64_xor(roaring64, roaring64) IS
 'symmetric difference';
 
@@ -88,11 +95,12 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION roaring64_xor_element(roaring64, bigint) IS
 'add an element, or remove it if present';
 
-CREATE FUNCTION roaring64_xor_range(roaring64, int8range)
+CREATE FUNCTION roaring64_xor_range(roaring64, anyrange)
 RETURNS roaring64
 AS 'MODULE_PATHNAME', 'roaring64_xor_range'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION roaring64_xor_range(roaring64, int8range) IS
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50
+SUPPORT _roaring64_setop_support;
+COMMENT ON FUNCTION roaring64_xor_range(roaring64, anyrange) IS
 'complement a range';
 
 CREATE OPERATOR | (
@@ -124,10 +132,10 @@ COMMENT ON OPERATOR | (bigint, roaring64) IS
 
 CREATE OPERATOR | (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_or_range
 );
-COMMENT ON OPERATOR | (roaring64, int8range) IS
+COMMENT ON OPERATOR | (roaring64, anyrange) IS
 'add all integers of a range';
 
 CREATE OPERATOR & (
@@ -149,10 +157,10 @@ COMMENT ON OPERATOR & (roaring64, bigint) IS
 
 CREATE OPERATOR & (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_and_range
 );
-COMMENT ON OPERATOR & (roaring64, int8range) IS
+COMMENT ON OPERATOR & (roaring64, anyrange) IS
 'the elements in a range';
 
 CREATE OPERATOR - (
@@ -173,10 +181,10 @@ COMMENT ON OPERATOR - (roaring64, bigint) IS
 
 CREATE OPERATOR - (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_andnot_range
 );
-COMMENT ON OPERATOR - (roaring64, int8range) IS
+COMMENT ON OPERATOR - (roaring64, anyrange) IS
 'remove all integers of a range';
 
 CREATE OPERATOR # (
@@ -198,10 +206,10 @@ COMMENT ON OPERATOR # (roaring64, bigint) IS
 
 CREATE OPERATOR # (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_xor_range
 );
-COMMENT ON OPERATOR # (roaring64, int8range) IS
+COMMENT ON OPERATOR # (roaring64, anyrange) IS
 'complement a range';
 
 --
@@ -225,21 +233,13 @@ SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_contains_element(roaring64, bigint) IS
 'contains element';
 
-CREATE FUNCTION roaring64_contains_range(roaring64, int8range)
+CREATE FUNCTION roaring64_contains_range(roaring64, anyrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contains_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_contains_range(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_contains_range(roaring64, anyrange) IS
 'contains all integers of range';
-
-CREATE FUNCTION roaring64_range_contains(int8range, roaring64)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_range_contains'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_range_contains(int8range, roaring64) IS
-'all elements are in the range';
 
 CREATE FUNCTION roaring64_contained(roaring64, roaring64)
 RETURNS boolean
@@ -257,20 +257,12 @@ SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_element_contained(bigint, roaring64) IS
 'is element of';
 
-CREATE FUNCTION roaring64_range_contained(int8range, roaring64)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_range_contained'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_range_contained(int8range, roaring64) IS
-'all integers of range are elements';
-
-CREATE FUNCTION roaring64_contained_range(roaring64, int8range)
+CREATE FUNCTION roaring64_contained_range(roaring64, anyrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_contained_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_contained_range(roaring64, int8range) IS
+COMMENT ON FUNCTION roaring64_contained_range(roaring64, anyrange) IS
 'all elements are in the range';
 
 CREATE FUNCTION roaring64_overlaps(roaring64, roaring64)
@@ -281,20 +273,12 @@ SUPPORT _roaring64_test_support;
 COMMENT ON FUNCTION roaring64_overlaps(roaring64, roaring64) IS
 'overlaps (have elements in common)';
 
-CREATE FUNCTION roaring64_overlaps_range(roaring64, int8range)
+CREATE FUNCTION roaring64_overlaps_range(roaring64, anyrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'roaring64_overlaps_range'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_overlaps_range(roaring64, int8range) IS
-'overlaps (have elements in common)';
-
-CREATE FUNCTION roaring64_range_overlaps(int8range, roaring64)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'roaring64_range_overlaps'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-SUPPORT _roaring64_test_support;
-COMMENT ON FUNCTION roaring64_range_overlaps(int8range, roaring64) IS
+COMMENT ON FUNCTION roaring64_overlaps_range(roaring64, anyrange) IS
 'overlaps (have elements in common)';
 
 CREATE OPERATOR @> (
@@ -321,25 +305,13 @@ COMMENT ON OPERATOR @> (roaring64, bigint) IS
 
 CREATE OPERATOR @> (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_contains_range,
-	COMMUTATOR = <@,
 	RESTRICT = _roaring64_contsel,
 	JOIN = _roaring64_contjoinsel
 );
-COMMENT ON OPERATOR @> (roaring64, int8range) IS
+COMMENT ON OPERATOR @> (roaring64, anyrange) IS
 'contains all integers of range';
-
-CREATE OPERATOR @> (
-	LEFTARG = int8range,
-	RIGHTARG = roaring64,
-	FUNCTION = roaring64_range_contains,
-	COMMUTATOR = <@,
-	RESTRICT = _roaring64_contsel,
-	JOIN = _roaring64_contjoinsel
-);
-COMMENT ON OPERATOR @> (int8range, roaring64) IS
-'all elements are in the range';
 
 CREATE OPERATOR <@ (
 	LEFTARG = roaring64,
@@ -364,25 +336,13 @@ COMMENT ON OPERATOR <@ (bigint, roaring64) IS
 'is element of';
 
 CREATE OPERATOR <@ (
-	LEFTARG = int8range,
-	RIGHTARG = roaring64,
-	FUNCTION = roaring64_range_contained,
-	COMMUTATOR = @>,
-	RESTRICT = _roaring64_contsel,
-	JOIN = _roaring64_contjoinsel
-);
-COMMENT ON OPERATOR <@ (int8range, roaring64) IS
-'all integers of range are elements';
-
-CREATE OPERATOR <@ (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_contained_range,
-	COMMUTATOR = @>,
 	RESTRICT = _roaring64_contsel,
 	JOIN = _roaring64_contjoinsel
 );
-COMMENT ON OPERATOR <@ (roaring64, int8range) IS
+COMMENT ON OPERATOR <@ (roaring64, anyrange) IS
 'all elements are in the range';
 
 CREATE OPERATOR && (
@@ -398,22 +358,10 @@ COMMENT ON OPERATOR && (roaring64, roaring64) IS
 
 CREATE OPERATOR && (
 	LEFTARG = roaring64,
-	RIGHTARG = int8range,
+	RIGHTARG = anyrange,
 	FUNCTION = roaring64_overlaps_range,
-	COMMUTATOR = &&,
 	RESTRICT = _roaring64_contsel,
 	JOIN = _roaring64_contjoinsel
 );
-COMMENT ON OPERATOR && (roaring64, int8range) IS
-'overlaps (have elements in common)';
-
-CREATE OPERATOR && (
-	LEFTARG = int8range,
-	RIGHTARG = roaring64,
-	FUNCTION = roaring64_range_overlaps,
-	COMMUTATOR = &&,
-	RESTRICT = _roaring64_contsel,
-	JOIN = _roaring64_contjoinsel
-);
-COMMENT ON OPERATOR && (int8range, roaring64) IS
+COMMENT ON OPERATOR && (roaring64, anyrange) IS
 'overlaps (have elements in common)';

@@ -26,7 +26,7 @@ AS $$
 DECLARE
 	c record;
 BEGIN
-	SELECT t.relkind, a.attnum, k.attnum AS key,
+	SELECT t.relkind, t.relnamespace, a.attnum, k.attnum AS key,
 		format_type(@extschema@._roaring64_dict_base_type(a.atttypid), NULL) AS type INTO c
 	FROM pg_class AS t
 		LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attname = column_name AND NOT a.attisdropped
@@ -39,6 +39,15 @@ BEGIN
 		RAISE wrong_object_type USING
 			MESSAGE = format('"%s" is not a table', source),
 			DETAIL = 'Only tables and materialized views can be sampled.';
+	ELSIF c.relnamespace = 'pg_catalog'::regnamespace THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s" is a system catalog', source),
+			DETAIL = 'Its columns are not stored in another way.';
+	ELSIF @extschema@._roaring64_helpers_distributed(source) THEN
+		RAISE feature_not_supported USING
+			MESSAGE = format('"%s" is distributed by Citus', source),
+			DETAIL = 'Its rows are in tables of other names, its shards.',
+			HINT = 'On the node of one, advise for that: they are alike.';
 	ELSIF c.attnum IS NULL OR c.key IS NULL AND key_column IS NOT NULL THEN
 		RAISE undefined_column USING
 			MESSAGE = format('column "%s" of "%s" does not exist',

@@ -24,14 +24,40 @@ $$;
 COMMENT ON FUNCTION _roaring64_may_look(regclass) IS
 'whether the caller may read a table and trusts its owners';
 
-CREATE FUNCTION _roaring64_helpers_bytes(VARIADIC tables regclass[])
-RETURNS bigint
-LANGUAGE sql STABLE PARALLEL RESTRICTED COST 1000
+-- Whether Citus has the rows of a table, on whichever node.
+CREATE FUNCTION _roaring64_helpers_distributed(named regclass)
+RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT sum(pg_total_relation_size(p.oid))
-	FROM (SELECT unnest(tables) UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid)) AS p (oid)
-$$;
+DECLARE
+	distributed boolean := false;
+BEGIN
+	IF to_regclass('pg_dist_partition') IS NOT NULL THEN
+		EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1)' INTO distributed USING named;
+	END IF;
+	RETURN distributed;
+END $$;
+COMMENT ON FUNCTION _roaring64_helpers_distributed(regclass) IS
+'whether a table is distributed by Citus';
+
+CREATE FUNCTION _roaring64_helpers_bytes(VARIADIC tables regclass[])
+RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	part regclass;
+	size bigint;
+	bytes bigint;
+BEGIN
+	FOR part IN SELECT unnest(tables) UNION SELECT relid FROM unnest(tables) AS t (oid), pg_partition_tree(t.oid) LOOP
+		EXECUTE format('SELECT %s($1)', CASE WHEN @extschema@._roaring64_helpers_distributed(part)
+					   THEN 'citus_total_relation_size' ELSE 'pg_total_relation_size' END) INTO size USING part;
+		bytes := coalesce(bytes + size, bytes, size);
+	END LOOP;
+	RETURN bytes;
+END $$;
 COMMENT ON FUNCTION _roaring64_helpers_bytes(regclass[]) IS
 'bytes on disk of tables and their partitions';
 
@@ -74,10 +100,9 @@ AS $$
 		 NULL),
 		-- the table that says how far it is, NAME_rollup; NAME is the second of the others
 		('rollup',
-		 ARRAY['state text', 'given jsonb', 'names jsonb'],
+		 ARRAY['given json', 'meaning text[]', 'copied jsonb'],
 		 $q$SELECT ARRAY[(SELECT relname FROM pg_class AS p WHERE relnamespace = s.relnamespace AND relowner = s.relowner
-						  AND relname = n || '_pending'
-						  AND obj_description(oid, 'pg_class') = 'part of the rollup ' || n), n]
+						  AND relname = n || '_pending'), n]
 			FROM pg_class AS s, regexp_replace(relname, '_rollup$', '') AS n WHERE oid = $1$q$,
 		 'SELECT count(*), NULL FROM %s'))
 		AS k (kind, features, others, waits)

@@ -12,8 +12,8 @@
  * aggregation adds up the memory of all contexts below its own, so with a
  * context per group its time would be quadratic.
  *
- * A NULL state stands for the start.  NULL inputs are ignored; if there are
- * no others, the state stays NULL.
+ * A NULL state stands for the start.  NULL inputs are ignored; if there are no
+ * others, the state stays NULL.  Moving frames are in moving.c.
  *
  * src/aggregate/aggregates.c
  *
@@ -28,7 +28,7 @@
 
 #include "type/expanded.h"
 
-/* How many contexts of others to pass in search of the one for states. */
+/* Contexts of others to pass in search of the one for states. */
 #define MAX_PASSED	16
 
 #define STATES_NAME "roaring64 aggregate states"
@@ -47,10 +47,10 @@ aggregate_context(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the context of all states in an aggregate's context, made if there
- * is none.  It is deleted when the executor resets the aggregate's.  No state
- * is deleted before: the executor deletes a state if a transition function
- * replaces it, and ours return the state that they were given.
+ * Finds or makes the context of all states in an aggregate's context.  It is deleted
+ * when the executor resets the aggregate's.  No state is deleted before: the
+ * executor deletes a state if a transition function replaces it, and ours return
+ * the state that they were given.
  */
 static MemoryContext
 states_context(MemoryContext aggregate)
@@ -68,9 +68,9 @@ states_context(MemoryContext aggregate)
 }
 
 /*
- * What a new state allocates with.  If only the number of elements is wanted,
- * the state never has to be a value, and may be larger than one.  (Partial
- * aggregation returns the state, not the number.)
+ * The env of a new state.  If only the number of elements is wanted, the state never
+ * has to be a value, and may be larger than one.  (Partial aggregation returns the
+ * state, not the number.)
  */
 static const r64_env *
 state_env(FunctionCallInfo fcinfo)
@@ -81,7 +81,7 @@ state_env(FunctionCallInfo fcinfo)
 		&roaring64_count_env : &roaring64_env;
 }
 
-/* The state to change, new if there is none yet. */
+/* The state to change, made if it is NULL. */
 static ExpandedRoaring64 *
 get_state(FunctionCallInfo fcinfo)
 {
@@ -130,7 +130,7 @@ roaring64_agg_transfn(PG_FUNCTION_ARGS)
 
 /*
  * roaring64_agg_array_transfn(state, bigint[]): adds the elements of an
- * array, of which none may be NULL.
+ * array, which must not be NULL.
  */
 PG_FUNCTION_INFO_V1(roaring64_agg_array_transfn);
 Datum

@@ -1,22 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * moving.c
- *	  Unions and intersections of the sets in a frame that moves.
+ *	  Unions and intersections of the sets in a moving frame.  Other aggregates have
+ *	  no inverse, and are in aggregates.c.
  *
- * What a set has added to a union cannot be taken out again, but sets leave a
- * frame in the order in which they came.  So a frame has two parts.  Sets enter
- * at the back, which combines and keeps them.  They leave from the front, which
- * knows what it becomes without the next one, and without each after that.  When
- * no set is left there, the back becomes the front, from the last set to the
- * first.  So a set is fetched once and takes part in three or five operations,
- * however many there are in the frame.
+ * A set cannot be taken out of a union again, but sets leave a frame in the order in
+ * which they entered it.  So a frame has two parts.  Sets enter at the back, which
+ * combines and keeps them.  They leave from the front, which keeps for each set the
+ * difference that it makes to the combination of the sets after it.  When the front
+ * is empty, the back becomes the front, from the last set to the first.  So a set is
+ * fetched once and takes part in four operations, whatever the length of the frame.
  *
- * For each set the front keeps the combination of the sets after it, if that is
- * not much larger than the set was.  Otherwise it keeps the difference that the
- * set makes.  The differences of a front are disjoint.  So all that is kept
- * takes about twice the memory of the frame's sets at most.  If the sets of the
- * back take more than work_mem, nothing is kept, and the inverse function returns
- * NULL: then the executor begins anew for each frame.
+ * The differences of a front are disjoint, so they take no more memory than the
+ * sets.  If the sets of the back exceed work_mem, nothing is kept, and the inverse
+ * function returns NULL: then the executor starts again for each frame.
  *
  * src/aggregate/moving.c
  *
@@ -30,37 +27,29 @@
 
 #include "type/roaring64.h"
 
-#define FIRST_ROOM	32			/* sets */
-
-/* How much larger than a set the combination of those after it may be. */
-#define MAX_GROWTH	2
+#define FIRST_CAPACITY	32		/* sets */
 
 /*
- * What is kept for a set: at the back, the set; in the front, what the front
- * becomes without it, or the difference to that.
- */
-typedef struct KeptSet
-{
-	r64_buf		buf;			/* no base: nothing */
-	bool		is_front;		/* what the front becomes */
-} KeptSet;
-
-/*
- * All of it is in the aggregate's context, which the executor resets to begin
- * anew.  Only the result has to fit into a value.
+ * All of it is in the aggregate's context, which the executor resets to start again.
+ * Only the result has to fit into a value.
  */
 typedef struct MovingState
 {
 	r64_op		op;				/* R64_OR or R64_AND */
 	bool		has_back;		/* any set in the back */
-	bool		keeps;			/* what it takes to remove sets */
+	bool		keeps;			/* whether sets can be removed */
 	r64_buf		front;			/* combined; no base: no set in the front */
 	r64_accumulator *back;		/* combined */
-	KeptSet    *kept;			/* for each set; those of the front are first */
+
+	/*
+	 * differences of the front, the last without a base; then sets of the
+	 * back
+	 */
+	r64_buf    *kept;
 	size_t		first;			/* the next one to leave */
 	size_t		middle;			/* where the back begins */
 	size_t		end;
-	size_t		room;
+	size_t		capacity;		/* entries of kept */
 	size_t		back_size;		/* bytes kept for the back */
 } MovingState;
 
@@ -78,9 +67,9 @@ enter_aggregate(FunctionCallInfo fcinfo)
 }
 
 /*
- * Makes a state without sets.  It keeps nothing if the executor begins anew for
- * every frame, or if there was too much to keep before in the same partition: at
- * a row before this one, as the first rows of a partition can have empty frames.
+ * Makes a state without sets.  It keeps nothing if the executor starts again for
+ * every frame, or if there was too much to keep in the same partition: at a row
+ * before this one, as the first rows of a partition can have empty frames.
  */
 static MovingState *
 new_state(FunctionCallInfo fcinfo, r64_op op)
@@ -114,30 +103,29 @@ release(r64_buf *buf)
 	buf->base = NULL;
 }
 
-/* Keeps a set of the back, which becomes the state's, or nothing any more. */
+/* Keeps a set of the back, which becomes the state's; or stops keeping any. */
 static void
 keep(MovingState *state, FunctionCallInfo fcinfo, r64_buf set)
 {
-	state->back_size += set.size + sizeof(KeptSet);
+	state->back_size += set.size + sizeof(r64_buf);
 	if (state->back_size > (size_t) work_mem * 1024)
 	{
 		for (size_t i = state->first; i < state->end; i++)
-			release(&state->kept[i].buf);
+			release(&state->kept[i]);
 		release(&set);
 		state->keeps = false;
 		*(int64 *) fcinfo->flinfo->fn_extra =
 			castNode(WindowAggState, fcinfo->context)->currentpos;
 		return;
 	}
-	if (state->end == state->room)
+	if (state->end == state->capacity)
 	{
-		state->room = Max(2 * state->room, FIRST_ROOM);
+		state->capacity = Max(2 * state->capacity, FIRST_CAPACITY);
 		state->kept = state->kept == NULL ?
-			palloc(state->room * sizeof(KeptSet)) :
-			repalloc_huge(state->kept, state->room * sizeof(KeptSet));
+			palloc(state->capacity * sizeof(r64_buf)) :
+			repalloc_huge(state->kept, state->capacity * sizeof(r64_buf));
 	}
-	state->kept[state->end].is_front = false;
-	state->kept[state->end++].buf = set;
+	state->kept[state->end++] = set;
 }
 
 /* Returns a op b, to be kept. */
@@ -148,18 +136,18 @@ combine(r64_op op, r64_buf a, r64_buf b)
 	r64_set		y = r64_open_buf(env, b);
 	r64_buf		result = r64_combine(op, &x, &y);
 
-	/* it was given room for both */
+	/* its memory was for both */
 	result.base = repalloc_huge(result.base, env->headroom + result.size);
 	return result;
 }
 
-/* Makes the back the front, in which no set is left. */
+/* Makes the back the front, which is empty. */
 static void
 turn(MovingState *state)
 {
 	size_t		n = state->end - state->middle;
 
-	memmove(state->kept, state->kept + state->middle, n * sizeof(KeptSet));
+	memmove(state->kept, state->kept + state->middle, n * sizeof(r64_buf));
 	state->first = 0;
 	state->middle = state->end = n;
 	state->back_size = 0;
@@ -168,22 +156,20 @@ turn(MovingState *state)
 
 	while (n-- > 0)
 	{
-		KeptSet    *k = &state->kept[n];
-		r64_buf		set = k->buf;
+		r64_buf		set = state->kept[n];
 		r64_buf		after = state->front;
 
-		state->front = after.base == NULL ? set : combine(state->op, after, set);
-		k->is_front = after.size <= MAX_GROWTH * set.size;
-		if (k->is_front)
-			k->buf = after;
-		else
+		state->kept[n].base = NULL;
+		if (after.base == NULL)
 		{
-			k->buf = state->op == R64_OR ? combine(R64_ANDNOT, set, after) :
-				combine(R64_ANDNOT, after, set);
-			release(&after);
+			state->front = set;
+			continue;
 		}
-		if (state->front.base != set.base)
-			release(&set);
+		state->front = combine(state->op, after, set);
+		state->kept[n] = state->op == R64_OR ? combine(R64_ANDNOT, set, after) :
+			combine(R64_ANDNOT, after, set);
+		release(&after);
+		release(&set);
 	}
 }
 
@@ -192,20 +178,17 @@ static void
 remove_first(MovingState *state)
 {
 	r64_buf		before;
-	KeptSet    *k;
+	r64_buf    *difference;
 
 	if (state->first == state->middle)
 		turn(state);
-	k = &state->kept[state->first++];
+	difference = &state->kept[state->first++];
 	before = state->front;
-	if (k->is_front)
-		state->front = k->buf;
-	else
-	{
+	state->front.base = NULL;
+	if (difference->base != NULL)
 		state->front = combine(state->op == R64_OR ? R64_ANDNOT : R64_OR,
-							   before, k->buf);
-		release(&k->buf);
-	}
+							   before, *difference);
+	release(difference);
 	release(&before);
 }
 
@@ -252,8 +235,8 @@ roaring64_and_agg_moving_transfn(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_agg_moving_invfn(state, roaring64): takes the first set out, which
- * the argument is, or NULL.  Returns NULL if that cannot be done.
+ * roaring64_agg_moving_invfn(state, roaring64): takes out the first set, which is
+ * the argument, unless that is NULL.  Returns NULL if it cannot.
  */
 PG_FUNCTION_INFO_V1(roaring64_agg_moving_invfn);
 Datum
@@ -273,8 +256,8 @@ roaring64_agg_moving_invfn(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_set_moving_finalfn(state) returns roaring64: the set, or NULL if
- * the frame has none.
+ * roaring64_set_moving_finalfn(state) returns roaring64: the combined set, or NULL
+ * if the frame has no set.
  */
 PG_FUNCTION_INFO_V1(roaring64_set_moving_finalfn);
 Datum

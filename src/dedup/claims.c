@@ -1,23 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * claims.c
- *	  Claiming and forgetting ids of a key, one or many, and which are remembered.
+ *	  Claims, forgets and looks up ids of a key, one or many.  Folding claims into
+ *	  chunks is SQL (sql/parts/dedup.sql).
  *
- * What is there is said by an id's row of claims, and without one by the chunks.
- * A change looks at both with one snapshot, between whose tables no fold moves
- * anything; if the id is not yet as it is wanted, writes a row or turns the one that
- * is there over; and if it has written one, looks into the chunks again with a
- * snapshot taken after that, unless that would see what the first has seen: then no
- * transaction has ended in between.  A row that was turned over needs no second
- * look: until a fold takes it, it is what counts, and that fold waits for us.
+ * An id's row of claims says whether it is remembered; without a row, the chunks
+ * say it.  A change looks at both with one snapshot, in which a fold has moved an id
+ * entirely or not at all.  If the id is not yet in the wanted state, it inserts a
+ * row, or updates the row that is there.  After an insertion it looks into the
+ * chunks again with a later snapshot, unless no transaction has ended since the
+ * first.  An update needs no second look: the row counts until a fold takes it, and
+ * that fold waits for us.
  *
- * A transaction whose snapshot is older than the second look must not learn of
- * what was changed since, nor change it again.  It gets the error that it would
- * get from updating a row that has changed since.
+ * A transaction whose snapshot is older than the second look must not learn of later
+ * changes, nor change the id again.  It gets the error that it would get from
+ * updating a row that has changed since.
  *
  * Ids are changed in ascending order, whatever order the array has, so that
  * batches that overlap do not deadlock.  The answers are in the order of the
- * array; where it repeats an id, only the first place can change it.
+ * array; where it repeats an id, only the first occurrence can change it.
  *
  * src/dedup/claims.c
  *
@@ -27,7 +28,6 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "mb/pg_wchar.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -38,11 +38,11 @@
 #include "dedup/dedup.h"
 #include "type/roaring64.h"
 
-/* What is known of an id. */
+/* The state of an id, as far as it was looked at. */
 typedef struct State
 {
-	bool		row;			/* it has a row of claims, if looked at */
-	bool		present;		/* what the row says */
+	bool		row;			/* it has a row of claims */
+	bool		present;		/* the row's column */
 	bool		held;			/* a chunk holds it */
 	bool		inserted;		/* this call has written its row */
 	bool		answer;
@@ -68,23 +68,7 @@ bigint_id(int64 value)
 	return id;
 }
 
-/* The id of a text: the first 128 bits of the SHA-256 of its UTF-8. */
-static DedupId
-hash_text(text *value)
-{
-	int			size = VARSIZE_ANY_EXHDR(value);
-	char	   *utf8 = pg_server_to_any(VARDATA_ANY(value), size, PG_UTF8);
-	bytea	   *given = utf8 == VARDATA_ANY(value) ? value :
-		(bytea *) cstring_to_text(utf8);
-	bytea	   *hash;
-	DedupId		id;
-
-	hash = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(given)));
-	memcpy(&id, VARDATA_ANY(hash), sizeof(id));
-	return id;
-}
-
-/* An id of a set, given as a value of a type. */
+/* A value of a type as an id of a set. */
 static DedupId
 get_id(const DedupSet *set, Datum value, Oid type)
 {
@@ -105,13 +89,11 @@ get_id(const DedupSet *set, Datum value, Oid type)
 				return bigint_id(DatumGetInt64(value));
 			break;
 		case UUIDOID:
-			if (!bigints && !set->hashed)
+			if (!bigints)
 				return *DatumGetUUIDP(value);
 			break;
 		case TEXTOID:
 		case VARCHAROID:
-			if (set->hashed)
-				return hash_text(DatumGetTextPP(value));
 			value = CStringGetDatum(TextDatumGetCString(value));
 			if (bigints)
 				return bigint_id(DatumGetInt64(DirectFunctionCall1(int8in, value)));
@@ -121,11 +103,10 @@ get_id(const DedupSet *set, Datum value, Oid type)
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("ids of dedup set \"%s\" are of type %s, not %s",
 					get_rel_name(set->tables[DEDUP_SET]),
-					set->hashed ? "text" : format_type_be(set->id),
-					format_type_be(type))));
+					format_type_be(set->id), format_type_be(type))));
 }
 
-/* Returns the elements of an array, given as such or, as text, as a literal of one. */
+/* Returns the elements of an array, or of an array's literal given as text. */
 static DedupId *
 get_ids(const DedupSet *set, Datum value, Oid type, int *n)
 {
@@ -140,7 +121,7 @@ get_ids(const DedupSet *set, Datum value, Oid type, int *n)
 
 	if (!OidIsValid(element))
 	{
-		element = set->hashed ? TEXTOID : set->id;
+		element = set->id;
 		value = OidInputFunctionCall(F_ARRAY_IN, TextDatumGetCString(value),
 									 element, -1);
 	}
@@ -168,7 +149,7 @@ get_ids(const DedupSet *set, Datum value, Oid type, int *n)
 	return ids;
 }
 
-/* The numbers of the chunks of bigints, or the numbers in the chunks of UUIDs. */
+/* The numbers of a batch's chunks of bigints; for UUIDs, the ids' numbers. */
 static Datum
 chunks_array(const DedupSet *set, const Batch *batch)
 {
@@ -233,7 +214,7 @@ id_datum(const DedupSet *set, const DedupId *id)
 	return set->id == UUIDOID ? UUIDPGetDatum(id) : Int64GetDatum(dedup_number(id));
 }
 
-/* What is known of an id, which is a row's first column. */
+/* The state of an id, given as a row's first column. */
 static State *
 row_state(const DedupSet *set, Batch *batch, Datum value)
 {
@@ -250,8 +231,8 @@ row_state(const DedupSet *set, Batch *batch, Datum value)
 }
 
 /*
- * Notes which of the ids from lo on a chunk of UUIDs contains, and the highest number
- * that is known to be in its range.
+ * Notes which ids from lo on a chunk of UUIDs contains, and the highest number known
+ * to be in its range.
  */
 static void
 look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
@@ -270,7 +251,7 @@ look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
 		pfree(array);
 }
 
-/* Notes which of the ids lo to before hi a chunk of bigints contains. */
+/* Notes which ids from lo to before hi a chunk of bigints contains. */
 static void
 look_into_set(Batch *batch, int lo, int hi, Datum members)
 {
@@ -298,8 +279,8 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 }
 
 /*
- * Notes which ids of its range a chunk holds.  Leading ids of bigints that another
- * generation was found to hold are skipped.
+ * Notes which ids of its range a chunk holds.  For bigints, leading ids that another
+ * generation holds are skipped.
  */
 static void
 look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members,
@@ -323,7 +304,7 @@ look_into_chunk(const DedupSet *set, Batch *batch, int64 chunk, Datum members,
 		look_into_set(batch, lo, hi, members);
 }
 
-/* Reports that what the transaction's snapshot shows has changed since. */
+/* Reports a change since the transaction's snapshot was taken. */
 static void
 fail_to_serialize(void)
 {
@@ -335,8 +316,8 @@ fail_to_serialize(void)
 }
 
 /*
- * Looks at the rows of all ids.  A snapshot may show two of one: the one that was
- * there when it was taken and is folded, and the one that was written since.
+ * Looks at the rows of all ids.  A snapshot may show two rows of an id: one that was
+ * there when it was taken and has been folded, and one that we wrote since.
  */
 static void
 look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
@@ -358,7 +339,7 @@ look_at_rows(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 	dedup_end(&rows);
 }
 
-/* Looks into the chunks of all ids, or of one until one holds it. */
+/* Looks into the chunks of all ids; for a single id, until a chunk holds it. */
 static void
 look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 {
@@ -376,8 +357,8 @@ look_at_chunks(DedupSet *set, Batch *batch, Snapshot snapshot)
 /*
  * Looks at all ids with a snapshot: at their rows, with locks or without, and into
  * the chunks of all if one has no row.  On other nodes each statement has a snapshot
- * of its own: the rows come first, as what a fold takes from them then is in the
- * chunks.
+ * of its own, so the rows come first: a row that a fold takes in between is found in
+ * the chunks.
  */
 static void
 look(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
@@ -395,7 +376,7 @@ look(DedupSet *set, Batch *batch, Snapshot snapshot, bool locks)
 	UnregisterSnapshot(snapshot);
 }
 
-/* A snapshot with all that this transaction has done. */
+/* A snapshot that shows all changes of this transaction. */
 static Snapshot
 snapshot_of(Snapshot (*get) (void))
 {
@@ -403,7 +384,7 @@ snapshot_of(Snapshot (*get) (void))
 	return get();
 }
 
-/* Whether an id is there, as far as is known. */
+/* Whether an id is remembered, by its state. */
 static bool
 is_there(const State *state)
 {
@@ -411,10 +392,10 @@ is_there(const State *state)
 }
 
 /*
- * Whether a snapshot of now would see what one has seen that was taken when so
- * many transactions had ended, but for the command that wrote rows: no transaction
- * has ended since, and no trigger has executed a command.  The number is 0 if the
- * snapshot is kept for the whole transaction.  Another node cannot be asked.
+ * Whether a snapshot taken now would equal an earlier one, but for the rows that our
+ * command wrote: no transaction has ended since, as the number of ended ones shows,
+ * and no trigger has executed a command.  The number is 0 if the snapshot is kept
+ * for the whole transaction.  Another node cannot be asked.
  */
 static bool
 is_unchanged(const DedupSet *set, uint64 ended, CommandId command)
@@ -428,8 +409,8 @@ is_unchanged(const DedupSet *set, uint64 ended, CommandId command)
 }
 
 /*
- * Writes rows for the ids that are not yet as wanted, and answers which of them
- * that has changed.  Returns whether a row was inserted.
+ * Writes rows for the ids that are not yet in the wanted state, and answers which
+ * were changed.  Returns whether a row was inserted.
  */
 static bool
 put(DedupSet *set, Batch *batch, bool present)
@@ -471,8 +452,8 @@ put(DedupSet *set, Batch *batch, bool present)
 }
 
 /*
- * Takes back the rows that say what a chunk said already when they came.
- * Reports a serialization failure if the snapshot is the transaction's.
+ * Deletes inserted rows whose chunk had the wanted state already.  Reports a
+ * serialization failure if the snapshot is the transaction's.
  */
 static void
 undo(DedupSet *set, Batch *batch, bool present)
@@ -499,8 +480,8 @@ undo(DedupSet *set, Batch *batch, bool present)
 }
 
 /*
- * Inserts the row of the only id, and returns whether it had none.  Unlike put(),
- * does not lock a row that is there.
+ * Inserts the row of the only id; returns false if it has one.  Unlike put(), does
+ * not lock that row.
  */
 static bool
 insert(DedupSet *set, Batch *batch, bool present)
@@ -516,15 +497,15 @@ insert(DedupSet *set, Batch *batch, bool present)
 }
 
 /*
- * In SERIALIZABLE, a look with locks for a row that is not there locks the page of
- * the index, so it would conflict with the insertion of any id beside it.  So one id
- * is looked for without them, and with them only if no row is to be inserted: an
- * insertion conflicts with another of the same id by itself.
+ * In SERIALIZABLE, searching for a missing row with locks locks the page of the
+ * index, so it would conflict with the insertion of any id beside it.  So a single id
+ * is searched for without locks, and again with locks unless a row is inserted: an
+ * insertion by itself conflicts with another of the same id.
  */
 static void
 change(DedupSet *set, Batch *batch, bool present)
 {
-	bool		one = batch->n == 1 && !set->distributed;
+	bool		one = batch->n == 1;
 	bool		locks = !one || !IsolationIsSerializable();
 	Snapshot	snapshot = snapshot_of(GetTransactionSnapshot);
 	uint64		ended = snapshot->snapXactCompletionCount;
@@ -552,15 +533,7 @@ change(DedupSet *set, Batch *batch, bool present)
 	undo(set, batch, present);
 }
 
-static void
-see(DedupSet *set, Batch *batch)
-{
-	look(set, batch, GetActiveSnapshot(), true);
-	for (int i = 0; i < batch->n; i++)
-		batch->states[i].answer = is_there(&batch->states[i]);
-}
-
-/* The answers as a boolean[].  What has been changed once is not again. */
+/* The answers as a boolean[]; true for the first occurrence only, if once. */
 static Datum
 answers_array(Batch *batch, bool once)
 {
@@ -578,8 +551,8 @@ answers_array(Batch *batch, bool once)
 }
 
 /*
- * What a function of a set, a key and an id does, or that of many; writer and
- * writers are their names for dedup_open(), and present what they make ids.
+ * Executes a function of a set, a key and an id, or of many ids; writer and writers
+ * are their names for dedup_open(), and present is the state that they make.
  */
 static Datum
 answer(FunctionCallInfo fcinfo, const char *writer, const char *writers,
@@ -594,15 +567,19 @@ answer(FunctionCallInfo fcinfo, const char *writer, const char *writers,
 	if (batch.n > 0 && writer != NULL)
 		change(set, &batch, present);
 	else if (batch.n > 0)
-		see(set, &batch);
+	{
+		look(set, &batch, GetActiveSnapshot(), true);
+		for (int i = 0; i < batch.n; i++)
+			batch.states[i].answer = is_there(&batch.states[i]);
+	}
 	return many ? answers_array(&batch, writer != NULL) :
 		BoolGetDatum(batch.states[0].answer);
 }
 
 /*
  * roaring64_dedup_claim(regclass, key text, id) returns boolean: makes an id
- * remembered; true if it was not.  The id is a bigint, uuid or text, as the set
- * has them, or text that is read as one.
+ * remembered; true if it was not.  The id is a bigint or a uuid, as the set has
+ * them, or text that is read as one.
  *
  * roaring64_dedup_claim_many(regclass, key text, ids) returns boolean[]: the same
  * for each of an array of up to a million ids.  So for those below.

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * dedup.h
- *	  What changes and asks a dedup set often enough to keep its plans.
+ *	  Claim, forget and seen, which are called often enough to be in C.
  *
- * A set is four tables of the user's; sql/parts/dedup.sql says which, how they
- * are changed, and which locks keep their writers apart.  Here are only claim,
- * forget and seen, for one id and for many: looks at those tables by their primary
- * keys, and statements that are prepared once a session.
+ * A set is four tables of the user's; sql/parts/dedup.sql describes them, their
+ * changes, and the locks that keep writers apart.  All other functions are there.
+ * Here tables are read by their primary keys, and changed by statements that are
+ * prepared once per session.
  *
  * src/dedup/dedup.h
  *
@@ -31,18 +31,18 @@
 #define DEDUP_MAX_SETS	100		/* that a session keeps between transactions */
 
 /*
- * An id, by bytes that sort as its type does: those of a uuid, or of a bigint whose
- * sign bit is turned over, the highest first, and zeros.
+ * An id, as bytes that sort as its type does: a uuid, or a bigint with its sign bit
+ * flipped, the highest byte first, and zeros.
  */
 typedef pg_uuid_t DedupId;
 
 #define DEDUP_SIGN		(UINT64CONST(1) << 63)
 
 /*
- * A chunk of bigints has those that agree in all but their lowest chunk_bits; its
- * number is the rest.  A chunk of UUIDs has the ids from its beginning to before that of
- * the key's next chunk, of any generation.  Its number is the first 64 bits of its
- * beginning, as a bigint that sorts as they do, or PG_INT64_MIN.
+ * A chunk of bigints has the ids that agree in all but their lowest chunk_bits bits;
+ * its number is id >> chunk_bits.  A chunk of UUIDs has the ids from its start to
+ * before the start of the key's next chunk, of any generation.  Its number is the
+ * first 64 bits of its start, as a bigint of the same order, or PG_INT64_MIN.
  */
 
 /* The tables. */
@@ -67,16 +67,15 @@ typedef enum DedupStatement
 	DEDUP_STATEMENTS
 } DedupStatement;
 
-/* What a session knows of a set: nothing that roaring64_dedup_alter changes. */
+/* What a session caches of a set: nothing that roaring64_dedup_alter changes. */
 typedef struct DedupSet
 {
 	MemoryContext context;		/* of all this but the plans */
 	MemoryContextCallback callback; /* frees the plans */
 	Oid			tables[DEDUP_TABLES];
 	const char *schema;			/* of the extension, quoted */
-	bool		hashed;			/* ids are those of texts */
 	bool		distributed;	/* by Citus */
-	bool		changed;		/* a table has, since this was found out */
+	bool		changed;		/* a table has changed since this was read */
 	int32		chunk_bits;		/* 0 for UUIDs */
 	Oid			id;				/* bigint or uuid */
 	Oid			ids;			/* bigint[] or uuid[] */
@@ -92,17 +91,16 @@ typedef struct DedupRows
 	IndexScanDesc scan;
 	TupleTableSlot *slot;
 	AttrNumber	columns[2];
-	ScanKeyData keys[2];
-	Snapshot	snapshot;		/* that sees them, if the scan does not ask it */
+	ScanKeyData keys[3];
+	Snapshot	snapshot;		/* to check, if the scan does not */
 	bool		begun;			/* with an element of the array */
 	bool		uuids;			/* elements are uuids, not bigints */
 	bool		floors;			/* elements are in ranges of chunks */
-	bool		first;			/* no row for this element yet */
-	bool		any;			/* a row of some chunk was */
-	int64		chunk;			/* the last one found */
+	bool		found_one;		/* a row of this element's chunk */
+	int64		chunk;			/* its number */
 	int64		known;			/* the highest number seen in its range */
 	const char *next;			/* of its elements */
-	uint64		left;			/* elements, or rows found */
+	uint64		remaining;		/* elements, or rows found */
 	SPITupleTable *found;		/* by a statement, without a table */
 } DedupRows;
 
@@ -121,7 +119,6 @@ extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
 /* uuids.c */
 extern Datum dedup_uuid_array(const DedupId *ids, int n);
 extern const DedupId *dedup_uuids(ArrayType *array, int *n);
-extern uint64 dedup_high(const DedupId *id);
 extern int64 dedup_number(const DedupId *id);
 extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * rows.c
- *	  The rows of claims, and of chunks, that a key and an array have.
+ *	  Reads the rows of claims, or of chunks, for a key and an array of ids.
  *
- * A change of one id looks at a row or two, which takes the executor several
- * times as long to begin as to find.  So where it would only read a plain table by
- * its primary key, for a user who may, that is done here, so no plan can choose
- * another way.  All else is a statement's.
+ * A change of one id reads a row or two, which takes the executor several times as
+ * long to start as to find.  So a plain table is read here by its primary key, if the
+ * user may read it, and no plan can choose another way.  Other tables are read by a
+ * statement (statements.c), and all are written by one.
  *
  * src/dedup/rows.c
  *
@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -45,9 +46,48 @@ find_column(Relation table, const char *name, Oid type)
 	return InvalidAttrNumber;
 }
 
+/* Opens the index of the primary key; NULL if the table has none of btree. */
+static Relation
+open_key(Relation table)
+{
+	Relation	index;
+
+	if (!table->rd_indexvalid)
+		list_free(RelationGetIndexList(table));
+	if (!OidIsValid(table->rd_pkindex))
+		return NULL;
+	index = index_open(table->rd_pkindex, AccessShareLock);
+	if (index->rd_rel->relam == BTREE_AM_OID)
+		return index;
+	index_close(index, NoLock);
+	return NULL;
+}
+
+/* Whether the index finds a row of the key that is not committed yet. */
+static bool
+is_being_inserted(Relation table, Relation index, Datum key)
+{
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	SnapshotData snapshot;
+	ScanKeyData scankey;
+	IndexScanDesc scan;
+	bool		found = false;
+
+	InitDirtySnapshot(snapshot);
+	ScanKeyEntryInitialize(&scankey, 0, 1, BTEqualStrategyNumber, InvalidOid,
+						   index->rd_indcollation[0], F_TEXTEQ, key);
+	scan = roaring64_index_beginscan(table, index, &snapshot, 1);
+	index_rescan(scan, &scankey, 1, NULL, 0);
+	while (!found && index_getnext_slot(scan, ForwardScanDirection, slot))
+		found = TransactionIdIsValid(snapshot.xmin);
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	return found;
+}
+
 /*
- * Whether a table has the columns that are wanted, which are noted, and its primary
- * key finds all rows that a key and an id, or a chunk's number, have.
+ * Whether a table has the columns wanted, which are noted, and a primary key that
+ * finds all rows of a key and an id, or a chunk's number.
  */
 static bool
 is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
@@ -66,15 +106,12 @@ is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 		rows->columns[0] == InvalidAttrNumber ||
 		rows->columns[1] == InvalidAttrNumber)
 		return false;
-	if (!table->rd_indexvalid)
-		list_free(RelationGetIndexList(table));
-	if (!OidIsValid(table->rd_pkindex))
+	rows->index = open_key(table);
+	if (rows->index == NULL)
 		return false;
-	rows->index = index_open(table->rd_pkindex, AccessShareLock);
 	columns = rows->index->rd_index->indkey.values;
 	/* it could lack rows that are there for a snapshot older than it */
-	if (rows->index->rd_rel->relam == BTREE_AM_OID &&
-		!rows->index->rd_index->indcheckxmin &&
+	if (!rows->index->rd_index->indcheckxmin &&
 		rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
 		columns[1] == rows->columns[0])
 		return true;
@@ -83,8 +120,41 @@ is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 }
 
 /*
- * Opens a table to be read by its primary key, or returns NULL: also if it has been
- * changed while its lock was waited for, as Citus may have distributed it.
+ * roaring64_dedup_inserting(windows regclass, key text) returns boolean: whether
+ * another transaction has inserted the row of a key and has not ended, so that an
+ * insertion of the same key would wait.  False if the table is not one of windows.
+ */
+PG_FUNCTION_INFO_V1(roaring64_dedup_inserting);
+Datum
+roaring64_dedup_inserting(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	AclResult	allowed = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+	bool		found = false;
+	Relation	table;
+	Relation	index;
+	AttrNumber	column;
+
+	if (allowed != ACLCHECK_OK)
+		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
+	table = relation_open(relid, AccessShareLock);
+	column = find_column(table, "key", TEXTOID);
+	index = table->rd_rel->relkind == RELKIND_RELATION ? open_key(table) : NULL;
+	if (index != NULL)
+	{
+		if (column != InvalidAttrNumber &&
+			index->rd_index->indkey.values[0] == column)
+			found = is_being_inserted(table, index, PG_GETARG_DATUM(1));
+		index_close(index, NoLock);
+	}
+	relation_close(table, NoLock);
+	PG_RETURN_BOOL(found);
+}
+
+/*
+ * Opens a table to be read by its primary key, if that is possible; else returns
+ * NULL, also if the table was changed while we waited for its lock, as Citus may have
+ * distributed it.
  */
 static Relation
 open_plain(const DedupSet *set, int table, DedupRows *rows)
@@ -108,11 +178,11 @@ open_plain(const DedupSet *set, int table, DedupRows *rows)
 }
 
 /*
- * Begins to read the rows that a key and the elements of an array have, with a
- * snapshot that is registered.  For the table of claims elements are ids, for that of
- * chunks numbers that ascend: those of chunks of bigints, or for chunks of UUIDs
- * numbers in their ranges.  Without locks, no predicate locks are taken in SERIALIZABLE,
- * except by a statement.
+ * Begins to read the rows for a key and the elements of an array, with a registered
+ * snapshot.  In the table of claims elements are ids; in that of chunks they are
+ * ascending numbers: those of chunks of bigints, or numbers in the ranges of chunks
+ * of UUIDs.  Without locks, no predicate locks are taken in SERIALIZABLE, except by
+ * a statement.
  */
 void
 dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
@@ -133,42 +203,61 @@ dedup_find(DedupSet *set, int table, Datum key, Datum array, Snapshot snapshot,
 	}
 	rows->uuids = ARR_ELEMTYPE(elements) == UUIDOID;
 	rows->next = ARR_DATA_PTR(elements);
-	rows->left = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
+	rows->remaining = ArrayGetNItems(ARR_NDIM(elements), ARR_DIMS(elements));
 	ScanKeyEntryInitialize(&rows->keys[0], 0, 1, BTEqualStrategyNumber,
 						   InvalidOid, rows->index->rd_indcollation[0], F_TEXTEQ,
 						   key);
 	ScanKeyInit(&rows->keys[1], 2, rows->floors ? BTLessEqualStrategyNumber :
 				BTEqualStrategyNumber, rows->floors ? F_INT8LE :
 				rows->uuids ? F_UUID_EQ : F_INT8EQ, (Datum) 0);
+	ScanKeyInit(&rows->keys[2], 2, BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(PG_INT64_MIN));
 	rows->slot = table_slot_create(rows->table, NULL);
 	rows->snapshot = locks ? NULL : snapshot;
 	rows->scan = roaring64_index_beginscan(rows->table, rows->index,
-										   locks ? snapshot : SnapshotAny, 2);
-	rows->begun = rows->any = false;
+										   locks ? snapshot : SnapshotAny,
+										   rows->floors ? 3 : 2);
+	rows->begun = false;
 }
 
-/*
- * Whether the row that was found, going down from an element, is of the chunk that
- * has the element in its range, and was not read for the element before.
- */
+/* Whether the row found, descending from an element, is of the first chunk found. */
 static bool
 is_of_floor(DedupRows *rows)
 {
 	bool		isnull;
 	int64		chunk = DatumGetInt64(slot_getattr(rows->slot, rows->columns[0], &isnull));
-	bool		known = rows->any && chunk == rows->chunk;
 
-	if (known == rows->first)
-		return false;
-	if (!known)
-		rows->known = chunk;
-	rows->first = false;
-	rows->any = true;
-	rows->chunk = chunk;
-	return true;
+	if (!rows->found_one)
+		rows->chunk = rows->known = chunk;
+	rows->found_one = true;
+	return chunk == rows->chunk;
 }
 
-/* Goes to the next row in the table; returns false if there is none. */
+/*
+ * Begins to search for the next element.  For UUIDs, the chunk that has it in its
+ * range is searched for from the element down to the one before: if no chunk starts
+ * in between, it has been read for that one.
+ */
+static void
+begin_element(DedupRows *rows)
+{
+	Datum		element = rows->uuids ? PointerGetDatum(rows->next) :
+		Int64GetDatum(*(const int64 *) rows->next);
+
+	rows->remaining--;
+	rows->next += rows->uuids ? UUID_LEN : sizeof(int64);
+	if (rows->floors && rows->known != PG_INT64_MIN &&
+		DatumGetInt64(element) <= rows->known)
+		return;
+	rows->keys[1].sk_argument = element;
+	index_rescan(rows->scan, rows->keys, rows->floors ? 3 : 2, NULL, 0);
+	if (rows->floors && DatumGetInt64(element) != PG_INT64_MAX)
+		rows->keys[2].sk_argument = Int64GetDatum(DatumGetInt64(element) + 1);
+	rows->begun = true;
+	rows->found_one = false;
+}
+
+/* Finds the next row in the table; returns false if there is none. */
 static bool
 next_in_table(DedupRows *rows)
 {
@@ -186,17 +275,9 @@ next_in_table(DedupRows *rows)
 				return true;
 		}
 		rows->begun = false;
-		if (rows->left == 0)
+		if (rows->remaining == 0)
 			return false;
-		rows->left--;
-		rows->keys[1].sk_argument = rows->uuids ? PointerGetDatum(rows->next) :
-			Int64GetDatum(*(const int64 *) rows->next);
-		rows->next += rows->uuids ? UUID_LEN : sizeof(int64);
-		if (rows->floors && rows->any &&
-			DatumGetInt64(rows->keys[1].sk_argument) <= rows->known)
-			continue;
-		rows->begun = rows->first = true;
-		index_rescan(rows->scan, rows->keys, 2, NULL, 0);
+		begin_element(rows);
 	}
 }
 
@@ -210,25 +291,25 @@ dedup_next(DedupRows *rows, Datum *values)
 	bool		nulls[2];
 
 	CHECK_FOR_INTERRUPTS();
-	if (rows->table == NULL ? rows->left == 0 : !next_in_table(rows))
+	if (rows->table == NULL ? rows->remaining == 0 : !next_in_table(rows))
 		return false;
 	for (int i = 0; i < 2; i++)
 	{
 		if (rows->table != NULL)
 			values[i] = slot_getattr(rows->slot, rows->columns[i], &nulls[i]);
 		else
-			values[i] = SPI_getbinval(rows->found->vals[rows->found->numvals - rows->left],
+			values[i] = SPI_getbinval(rows->found->vals[rows->found->numvals - rows->remaining],
 									  rows->found->tupdesc, i + 1, &nulls[i]);
 	}
 	if (nulls[0] || nulls[1])
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("tables of a dedup set must not contain nulls")));
-	rows->left -= rows->table == NULL;
+	rows->remaining -= rows->table == NULL;
 	return true;
 }
 
-/* Ends what dedup_find() or dedup_run() has begun. */
+/* Ends dedup_find() or dedup_run(). */
 void
 dedup_end(DedupRows *rows)
 {

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * statements.c
- *	  The prepared statements of dedup sets, and what a session knows of them.
+ *	  The prepared statements of dedup sets, and a session's cache of sets.
  *
- * One hash table for the session, by the OID of the set's first table.  When
- * any table of a set or a schema changes, the set is taken out, and the next
- * call makes another: statements name tables, and after a rename the old text
- * would find nothing, or another table.  That can happen while one of its
- * statements runs, so it is freed only with the transaction.  So are all, if there
- * are more than DEDUP_MAX_SETS then: how many a transaction uses is bounded by its
- * locks.
+ * The cache is a hash table by the OID of the set's first table.  When any table of a
+ * set or a schema changes, the set is removed, and the next call makes another:
+ * statements name tables, and after a rename the old text would find no table, or
+ * another.  That can happen while one of its statements runs, so it is freed only at
+ * the end of the transaction.  If there are more than DEDUP_MAX_SETS then, all are
+ * freed; within a transaction their number is bounded by its locks.
+ *
+ * claims.c decides which statement runs when.
  *
  * src/dedup/statements.c
  *
@@ -42,19 +43,19 @@ typedef struct SetEntry
 static HTAB *sets = NULL;
 
 /*
- * The statements.  %1 and %2 stand for the tables of claims and of chunks.  What
- * they take and return is a letter each: k a key, i an id, I ids, c a chunk's
+ * The statements.  %1 and %2 stand for the tables of claims and of chunks.
+ * Parameters and columns are a letter each: k a key, i an id, I ids, c a chunk's
  * number, C several, p a boolean, t a time, m members.
  *
- * What writes one row has one plan for all its parameters.  On Citus that is so
- * for what reads, too; elsewhere the plan for an array finds its rows by their index
- * if there are many in the table now.  On Citus, only a statement on one table, and
- * without WITH, can have one plan for all.  But where an INSERT with RETURNING leaves
- * rows out, Citus counts them as returned, which SPI reports as an error, unless the
- * statement is within another: so on Citus the change of one id is that of a batch.
+ * A statement that writes one row has a generic plan; on Citus so has one that reads.
+ * Elsewhere a custom plan for an array uses the index if the table has many rows
+ * now.  On Citus, only a statement on one table, without WITH, can have a generic
+ * plan.  But where an INSERT with RETURNING omits rows, Citus counts them as
+ * returned, which SPI reports as an error, unless the statement is within another:
+ * so on Citus one row is written as a batch is.
  *
- * A batch goes in in the order of the array, which is sorted, and by one statement,
- * whether rows are there or not: two of them meet in the same order and never
+ * A batch is inserted in the order of the array, which is sorted, and by one
+ * statement, whether rows exist or not: two batches meet in the same order and never
  * deadlock.
  */
 typedef struct Statement
@@ -170,7 +171,7 @@ relation_name(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-/* The text of a statement with the names of what it works on. */
+/* The text of a statement with the names of its tables. */
 static char *
 statement_text(DedupSet *set, DedupStatement n)
 {
@@ -236,9 +237,9 @@ get_plan(DedupSet *set, DedupStatement n)
 }
 
 /*
- * Runs a statement, one that reads with a snapshot, and begins to read its rows
- * unless rows is NULL.  Returns their number.  A trigger of the user's may have
- * altered a table that it reads, so what it returns is looked at.
+ * Runs a statement, with a snapshot if it reads, and begins to read its rows unless
+ * rows is NULL.  Returns their number.  A trigger of the user's may have altered the
+ * table, so the types of the columns are checked.
  */
 uint64
 dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
@@ -272,28 +273,30 @@ dedup_run(DedupSet *set, DedupStatement n, Datum *values, Snapshot snapshot,
 	{
 		rows->table = NULL;
 		rows->found = SPI_tuptable;
-		rows->left = processed;
+		rows->remaining = processed;
 	}
 	return processed;
 }
 
 /*
- * Reads the options of a set, with the snapshot of the calling statement.  The
- * SQL function that all others use says whether they are those of a set.
+ * Reads the options of a set, with the snapshot of the calling statement, by the SQL
+ * function that all others use, which fails if the table is not a set.
  */
 static void
 read_options(DedupSet *set)
 {
 	Oid			type = REGCLASSOID;
 	Datum		value = ObjectIdGetDatum(set->tables[DEDUP_SET]);
-	char	   *query = psprintf("SELECT o.id_type OPERATOR(pg_catalog.<>) 'bigint',"
-								 " o.id_type OPERATOR(pg_catalog.=) 'text', o.distributed,"
-								 " coalesce(o.chunk_bits, 0),"
-								 " o.names[1]::pg_catalog.regclass,"
-								 " o.names[2]::pg_catalog.regclass"
-								 " FROM %s._roaring64_dedup_options($1) AS o",
+	char	   *query = psprintf("SELECT r.id_type OPERATOR(pg_catalog.<>) 'bigint',"
+								 " r.distributed, coalesce(r.chunk_bits, 0),"
+								 " r.claims::pg_catalog.regclass,"
+								 " r.chunks::pg_catalog.regclass"
+								 " FROM pg_catalog.jsonb_to_record(%s._roaring64_dedup_options($1))"
+								 " AS r (id_type pg_catalog.text, distributed pg_catalog.bool,"
+								 " chunk_bits pg_catalog.int4, claims pg_catalog.text,"
+								 " chunks pg_catalog.text)",
 								 set->schema);
-	Datum		row[6];
+	Datum		row[5];
 	bool		uuids;
 
 	SPI_connect();
@@ -312,15 +315,14 @@ read_options(DedupSet *set)
 	set->ids = uuids ? UUIDARRAYOID : INT8ARRAYOID;
 	if (uuids)
 		set->members = UUIDARRAYOID;
-	set->hashed = DatumGetBool(row[1]);
-	set->distributed = DatumGetBool(row[2]);
-	set->chunk_bits = DatumGetInt32(row[3]);
-	set->tables[DEDUP_CLAIMS] = DatumGetObjectId(row[4]);
-	set->tables[DEDUP_CHUNKS] = DatumGetObjectId(row[5]);
+	set->distributed = DatumGetBool(row[1]);
+	set->chunk_bits = DatumGetInt32(row[2]);
+	set->tables[DEDUP_CLAIMS] = DatumGetObjectId(row[3]);
+	set->tables[DEDUP_CHUNKS] = DatumGetObjectId(row[4]);
 	SPI_finish();
 }
 
-/* Returns the set of a first table, which a function of the extension asks for. */
+/* Returns the set of a first table, for a function of the extension. */
 static DedupSet *
 find_set(Oid relid, Oid function)
 {
@@ -366,7 +368,7 @@ find_set(Oid relid, Oid function)
 	return entry->set = set;
 }
 
-/* Locks a set's first table until the end of the transaction, against drop. */
+/* Locks a set's first table against drop, until the end of the transaction. */
 static void
 lock_set(Oid relid)
 {
@@ -383,11 +385,11 @@ lock_set(Oid relid)
 }
 
 /*
- * Begins a function with the arguments set, key and a third, which must not be
- * NULL.  One that writes is given by its name; it cannot do so on a standby and
- * elsewhere.  Returns the set, valid until the end of the transaction, and the
- * key.  The set's first table is locked until then, whoever works with it; only
- * drop waits for that.
+ * Begins a function with the arguments set, key and a third, which must not be NULL.
+ * writer is its name if it writes, which fails on a standby, in a read-only
+ * transaction and in parallel mode.  Returns the set, valid until the end of the
+ * transaction, and the key.  The set's first table is locked until then; only drop
+ * waits for that.
  */
 DedupSet *
 dedup_open(FunctionCallInfo fcinfo, const char *writer, const char *third,

@@ -3,10 +3,10 @@
  * uuids.c
  *	  Chunks of UUIDs: a uuid[] that ascends and has no id twice.
  *
- * What roaring64 values are to sets of bigints, these are to sets of UUIDs; the
- * functions have the names that those of roaring64 have, so that sql/parts/dedup.sql
- * writes its statements once.  They are for arrays that they have made, or that
- * roaring64_uuids_split has, and sort no others.
+ * They are to sets of UUIDs what roaring64 values are to sets of bigints, and their
+ * functions are named alike, so that sql/parts/dedup.sql writes its statements once.
+ * The functions take arrays that they or roaring64_uuids_split made, and do not sort
+ * others.
  *
  * src/dedup/uuids.c
  *
@@ -32,9 +32,9 @@ typedef struct Split
 	int			n;
 	const int64 *chunks;		/* numbers, ascending */
 	int			nchunks;
-	int			next;			/* of the chunks, the first that is above */
-	int			cut;			/* the first id that may be cut off */
-	int			size;			/* of the parts they are cut into, or 0 */
+	int			next;			/* the first chunk above the ids returned */
+	int			cut;			/* the first id that may start a new chunk */
+	int			size;			/* of new chunks, or 0 */
 	bool		cuts;			/* the last chunk was begun */
 	int			done;			/* ids returned */
 } Split;
@@ -74,8 +74,8 @@ dedup_uuids(ArrayType *array, int *n)
 }
 
 /* The first 64 bits of an id. */
-uint64
-dedup_high(const DedupId *id)
+static uint64
+high_bits(const DedupId *id)
 {
 	uint64		high;
 
@@ -83,11 +83,11 @@ dedup_high(const DedupId *id)
 	return pg_ntoh64(high);
 }
 
-/* The bigint that is an id, or by which chunks of UUIDs are numbered. */
+/* The bigint that an id is; for a UUID, the number by which its chunk is found. */
 int64
 dedup_number(const DedupId *id)
 {
-	return (int64) (dedup_high(id) ^ DEDUP_SIGN);
+	return (int64) (high_bits(id) ^ DEDUP_SIGN);
 }
 
 /* Orders ids, as qsort() wants it. */
@@ -97,7 +97,7 @@ dedup_compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(DedupId));
 }
 
-/* Copies distinct ids of n in ascending order; returns how many they are. */
+/* Copies the distinct ids of n in ascending order; returns their number. */
 int
 dedup_sort(DedupId *ids, const DedupId *given, int n)
 {
@@ -113,7 +113,7 @@ dedup_sort(DedupId *ids, const DedupId *given, int n)
 	return distinct;
 }
 
-/* The position of the first of n ascending ids whose first bits are high or more. */
+/* The position of the first of n ascending ids whose first 64 bits are >= high. */
 int
 dedup_first_from(const DedupId *ids, int n, uint64 high)
 {
@@ -123,7 +123,7 @@ dedup_first_from(const DedupId *ids, int n, uint64 high)
 	{
 		int			middle = low + (n - low) / 2;
 
-		if (dedup_high(&ids[middle]) < high)
+		if (high_bits(&ids[middle]) < high)
 			low = middle + 1;
 		else
 			n = middle;
@@ -169,8 +169,8 @@ roaring64_uuids_or(PG_FUNCTION_ARGS)
 }
 
 /*
- * roaring64_uuids_andnot(uuid[], uuid[]) returns uuid[]: the ids of the first
- * that the second does not have.
+ * roaring64_uuids_andnot(uuid[], uuid[]) returns uuid[]: the ids of the first that
+ * the second lacks.
  */
 PG_FUNCTION_INFO_V1(roaring64_uuids_andnot);
 Datum
@@ -179,7 +179,7 @@ roaring64_uuids_andnot(PG_FUNCTION_ARGS)
 	return merge_uuids(fcinfo, false);
 }
 
-/* The numbers of chunks, which are given in ascending order, or none. */
+/* The numbers of chunks, ascending; an empty list if NULL. */
 static const int64 *
 get_chunks(FunctionCallInfo fcinfo, int argument, int *n)
 {
@@ -204,7 +204,7 @@ from_number(const Split *split, int64 number)
 	return dedup_first_from(split->ids, split->n, (uint64) number ^ DEDUP_SIGN);
 }
 
-/* Finds which ids may be cut off: those above the last id of the last chunk. */
+/* Finds the ids that may start new chunks: those above the last chunk's last id. */
 static void
 find_cut(Split *split, const DedupId *last)
 {
@@ -251,8 +251,8 @@ begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 }
 
 /*
- * The end of a chunk that begins and may end somewhere, but not within ids of one
- * number: before these if others are left, or after them.
+ * Moves the end of a chunk out of ids of one number: before these if that leaves the
+ * chunk any id, or after them.
  */
 static int
 whole_number(const Split *split, int begin, int end)
@@ -295,10 +295,10 @@ next_chunk(Split *split, int64 *chunk)
 
 /*
  * roaring64_uuids_split(uuid[], chunks bigint[], last uuid[]) returns rows (chunk
- * bigint, ids uuid[]): the ids, in any order, by the chunks that they belong to, of
- * which those that exist are given by their numbers, ascending.  If "last" is not
- * NULL, its last element, if any, is the last id of the last of them, and ids past both
- * are cut into chunks of their own if they are too many for one.
+ * bigint, ids uuid[]): the ids, given in any order, by chunk.  "chunks" are the
+ * numbers of the existing chunks, ascending.  If "last" is not NULL, it has the ids
+ * of the last of them, and ids above its last element, or from that chunk's start on
+ * if it is empty, go into new chunks if they are too many for one.
  */
 PG_FUNCTION_INFO_V1(roaring64_uuids_split);
 Datum

@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * accumulator.c
- *	  A set that grows.
+ *	  A set that grows, by values, ranges or sets.
  *
- * What is added waits in one of three buffers: values, ranges, or sets.  A
- * buffer that outgrows a fixed share of the flat set is merged into it.  So
- * what was added since the last merge pays for the next one, and all merges
- * together cost a few times the input, whatever its shape.  Until it is read, the
- * flat set may be changed in place; it then is legal, but perhaps not canonical.
+ * Additions wait in one of three buffers: values, ranges, or sets.  A buffer that
+ * outgrows a fixed share of the flat set is merged into it.  So the additions
+ * since the last merge pay for the next one, and all merges together cost a few
+ * times the input, whatever its shape.  Until it is read, the flat set may be
+ * changed in place; then it is legal, but perhaps not canonical.
  *
- * A call that fails leaves the accumulated set as it was: what waits counts as
- * waiting until it is merged.
+ * A call that fails leaves the accumulated set as it was: an addition waits until
+ * it is merged.  Nothing is taken out again here, as a moving window needs
+ * (aggregate/moving.c).
  *
  * src/engine/accumulator.c
  *
@@ -37,13 +38,14 @@
 #define IN_PLACE_SHARE	8
 
 /*
- * Up to FEW_VALUES values are searched for one without being merged.  Beside a
- * large flat set more of them are counted so: one for each FEW_SHARE bytes.
+ * Up to FEW_VALUES values that wait are searched, not merged, to test an element.
+ * To count, more of them are left waiting beside a large flat set: one for each
+ * FEW_SHARE bytes.
  */
 #define FEW_VALUES		1024
 #define FEW_SHARE		128
 
-/* With more new ones than this, merging is faster than settling them. */
+/* More values than this are faster merged than settled. */
 #define FEW_NEW			32
 
 #define UNKNOWN			UINT64_MAX	/* a cardinality */
@@ -77,7 +79,7 @@ release(const r64_accumulator *acc, void *p)
 		acc->env->release(p);
 }
 
-/* Forgets what is known of the flat set, which changes. */
+/* Drops the index and the counts of the flat set, which changes. */
 static void
 forget_flat(r64_accumulator *acc)
 {
@@ -100,17 +102,17 @@ static bool
 has_long_bitset(const r64_accumulator *acc)
 {
 	r64_set		flat = flat_set(acc);
-	r64_walk	walk;
+	r64_cursor	cur;
 
-	for (r64_walk_start(&walk, &flat); walk.live; r64_walk_next(&walk))
-		for (uint32_t i = 0; i < walk.b.n; i++)
+	for (r64_cursor_start(&cur, &flat); cur.live; r64_cursor_next(&cur))
+		for (uint32_t i = 0; i < cur.b.n; i++)
 		{
 			r64_container c;
 			r64_words	scratch;
 			bitset_container_t view;
 
 			r64_poll_every(acc->env, i + 1, 1023);
-			r64_container_at(acc->env, &walk.b, i, &c);
+			r64_container_at(acc->env, &cur.b, i, &c);
 			if (c.type != R64_BITSET)
 				continue;
 			view = r64_view_bitset(&c, &scratch);
@@ -131,13 +133,13 @@ tidy_flat(r64_accumulator *acc)
 	acc->changed_in_place = false;
 }
 
-/* Releases the buffer of sets, in which none may wait. */
+/* Releases the buffer of sets, which must be empty. */
 static void
 release_sets(r64_accumulator *acc)
 {
 	release(acc, acc->sets);
 	acc->sets = NULL;
-	acc->sets_room = 0;
+	acc->sets_capacity = 0;
 }
 
 /* Returns the bytes that an accumulator takes at first. */
@@ -240,7 +242,7 @@ merge_all(r64_accumulator *acc)
 	merge_ranges(acc);
 }
 
-/* How many bytes may wait in a buffer: size, but not too few or too many. */
+/* How many bytes may wait in a buffer: size, within limits. */
 static size_t
 share(const r64_env *env, size_t size, size_t least)
 {
@@ -249,52 +251,54 @@ share(const r64_env *env, size_t size, size_t least)
 	return size < least ? least : size < MOST_BYTES ? size : MOST_BYTES;
 }
 
-/*
- * The room that a full buffer of items grows to; 0 if it has to be merged
- * instead.
- */
-static uint32_t
-next_room(uint32_t room, uint32_t first, size_t limit)
-{
-	if (room >= limit)
-		return 0;
-	if (room == 0)
-		return first;
-	return 2 * room < limit ? 2 * room : (uint32_t) limit;
-}
-
 static void *
 resize_buffer(const r64_env *env, void *buffer, size_t size)
 {
-	if (buffer == NULL)
-		return env->alloc(size);
-	return env->resize(buffer, size);
+	return buffer == NULL ? env->alloc(size) : env->resize(buffer, size);
 }
 
-/* Makes room for at least one more value. */
-static void
-make_room(r64_accumulator *acc)
+/*
+ * Grows a full buffer of values or ranges.  Returns NULL if it has to be merged
+ * instead.
+ */
+static void *
+grow_buffer(const r64_accumulator *acc, void *items, uint32_t *capacity,
+			uint32_t first, size_t size)
 {
-	uint32_t	room = next_room(acc->values_room, FIRST_VALUES,
-								 share(acc->env, acc->flat.size / 2, LEAST_VALUES) / sizeof(int64_t));
+	size_t		limit = share(acc->env, acc->flat.size / 2, LEAST_VALUES) / size;
+	uint32_t	grown = *capacity == 0 ? first :
+		2 * *capacity < limit ? 2 * *capacity : (uint32_t) limit;
 
-	if (room == 0)
+	if (*capacity >= limit)
+		return NULL;
+	items = resize_buffer(acc->env, items, grown * size);
+	*capacity = grown;
+	return items;
+}
+
+/* Lets at least one more value wait. */
+static void
+grow_values(r64_accumulator *acc)
+{
+	int64_t    *grown = grow_buffer(acc, acc->values, &acc->values_capacity,
+									FIRST_VALUES, sizeof(int64_t));
+
+	if (grown != NULL)
+		acc->values = grown;
+	else
 	{
 		/* in the order in which they came: see r64_accumulator_combine */
 		merge_sets(acc);
 		merge_values(acc);
-		return;
 	}
-	acc->values = resize_buffer(acc->env, acc->values, room * sizeof(int64_t));
-	acc->values_room = room;
 }
 
 /* Adds a value. */
 void
 r64_accumulate(r64_accumulator *acc, int64_t v)
 {
-	if (acc->nvalues == acc->values_room)
-		make_room(acc);
+	if (acc->nvalues == acc->values_capacity)
+		grow_values(acc);
 	acc->values[acc->nvalues++] = v;
 }
 
@@ -304,34 +308,21 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 {
 	if (lo > hi)
 		return;
-	if (acc->nranges == acc->ranges_room)
+	if (acc->nranges == acc->ranges_capacity)
 	{
-		uint32_t	room = next_room(acc->ranges_room, FIRST_RANGES,
-									 share(acc->env, acc->flat.size / 2, LEAST_VALUES) / sizeof(r64_range));
+		r64_range  *grown = grow_buffer(acc, acc->ranges, &acc->ranges_capacity,
+										FIRST_RANGES, sizeof(r64_range));
 
-		if (room == 0)
+		if (grown != NULL)
+			acc->ranges = grown;
+		else
 		{
 			merge_sets(acc);
 			merge_ranges(acc);
 		}
-		else
-		{
-			acc->ranges = resize_buffer(acc->env, acc->ranges,
-										room * sizeof(r64_range));
-			acc->ranges_room = room;
-		}
 	}
 	acc->ranges[acc->nranges].lo = lo;
 	acc->ranges[acc->nranges++].hi = hi;
-}
-
-/* How many bytes of sets may wait: what there is room for is used. */
-static size_t
-sets_limit(const r64_accumulator *acc)
-{
-	size_t		limit = share(acc->env, acc->flat.size, LEAST_SETS);
-
-	return limit > acc->sets_room ? limit : acc->sets_room;
 }
 
 /* Adds a set to the waiting sets; returns false if it should not wait. */
@@ -339,23 +330,26 @@ static bool
 list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
 {
 	size_t		size = r64_listed_size(s);
-	size_t		limit = sets_limit(acc);
+	size_t		limit = share(acc->env, acc->flat.size, LEAST_SETS);
 
-	/* there is nothing to gain if not even two can wait */
+	/* a buffer that is there is used */
+	if (limit < acc->sets_capacity)
+		limit = acc->sets_capacity;
+	/* one that waits alone gains nothing */
 	if (size > limit / 2)
 		return false;
 	if (acc->sets_size + size > limit)
 		merge_sets(acc);
-	if (acc->sets_size + size > acc->sets_room)
+	if (acc->sets_size + size > acc->sets_capacity)
 	{
-		size_t		room = acc->sets_room > 0 ? acc->sets_room : FIRST_SETS;
+		size_t		capacity = acc->sets_capacity > 0 ? acc->sets_capacity : FIRST_SETS;
 
-		while (room < acc->sets_size + size)
-			room *= 2;
-		if (room > limit)
-			room = limit;
-		acc->sets = resize_buffer(acc->env, acc->sets, room);
-		acc->sets_room = (uint32_t) room;
+		while (capacity < acc->sets_size + size)
+			capacity *= 2;
+		if (capacity > limit)
+			capacity = limit;
+		acc->sets = resize_buffer(acc->env, acc->sets, capacity);
+		acc->sets_capacity = (uint32_t) capacity;
 	}
 	acc->sets_op = op;
 	r64_list_set(acc->sets + acc->sets_size, s);
@@ -367,8 +361,8 @@ list_set(r64_accumulator *acc, r64_op op, const r64_set *s)
  * Combines the flat set with another in place, if that meets only bitsets, or
  * nothing new.  Returns false if it has to be combined in another way.
  *
- * What is much smaller than the flat set had better wait, unless the set is
- * asked for each time.
+ * A set much smaller than the flat set waits, unless the result is asked for each
+ * time.
  */
 static bool
 combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
@@ -386,7 +380,7 @@ combine_in_place(r64_accumulator *acc, r64_op op, const r64_set *s)
 		forget_flat(acc);
 		acc->changed_in_place = true;
 	}
-	/* the next ones will hardly wait */
+	/* the next sets will probably be combined in place, too */
 	if (acc->sets_size == 0)
 		release_sets(acc);
 	return true;
@@ -450,8 +444,8 @@ r64_accumulator_is_empty(const r64_accumulator *acc)
 }
 
 /*
- * Settles the values that wait: drops those that the flat set has, and
- * repeated ones, and sorts the rest.
+ * Settles the values that wait: drops values that repeat or that the flat set
+ * has, and sorts the others.
  */
 static void
 settle_values(r64_accumulator *acc)
@@ -526,6 +520,6 @@ r64_accumulator_set(r64_accumulator *acc)
 	release_sets(acc);
 	acc->values = NULL;
 	acc->ranges = NULL;
-	acc->values_room = acc->ranges_room = 0;
+	acc->values_capacity = acc->ranges_capacity = 0;
 	return flat_set(acc);
 }

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * accumulator.h
- *	  What an accumulator consists of.  Only accumulator.c may know, and the
- *	  tests of the engine.
+ *	  The members of an accumulator, for accumulator.c and the engine's tests only.
  *
  * src/engine/accumulator.h
  *
@@ -17,16 +16,16 @@ struct r64_accumulator
 {
 	const r64_env *env;
 	r64_buf		flat;			/* the set without what waits; NULL if empty */
-	int64_t    *values;			/* that wait, in any order */
-	r64_range  *ranges;			/* that wait, in any order */
-	uint8_t    *sets;			/* that wait, one after the other */
+	int64_t    *values;			/* waiting, in any order */
+	r64_range  *ranges;			/* waiting, in any order */
+	uint8_t    *sets;			/* waiting, one after the other */
 	uint32_t	nvalues;
-	uint32_t	values_room;
+	uint32_t	values_capacity;
 	uint32_t	nranges;
-	uint32_t	ranges_room;
+	uint32_t	ranges_capacity;
 	uint32_t	sets_size;		/* bytes */
-	uint32_t	sets_room;
-	r64_op		sets_op;		/* what they wait for */
+	uint32_t	sets_capacity;
+	r64_op		sets_op;		/* by which they will be merged */
 	uint32_t	settled;		/* values that the flat set lacks, ascending */
 	bool		changed_in_place;	/* so bitsets of the flat set may be
 									 * longer than their runs */

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  Building sets: from ranges that ascend, or from values or ranges in any
- *	  order.
+ *	  Building sets: from ranges that ascend, or from values or ranges in any order.
+ *
+ * Everything is known before the set is made.  A set that grows is an accumulator.
  *
  * src/engine/build.c
  *
@@ -67,14 +68,6 @@ begin_container(r64_builder *b, uint64_t prefix)
 	b->nruns = 0;
 }
 
-static void
-become_bitset(r64_builder *b)
-{
-	memset(b->bitset.w, 0, R64_BITSET_BYTES);
-	r64_set_runs(b->bitset.w, b->runs, b->nruns);
-	b->is_bitset = true;
-}
-
 /* Adds [start, end] to the open container. */
 static inline void
 add_run(r64_builder *b, uint32_t start, uint32_t end)
@@ -91,7 +84,11 @@ add_run(r64_builder *b, uint32_t start, uint32_t end)
 			return;
 		}
 		if (b->nruns == R64_ARRAY_MAX)
-			become_bitset(b);
+		{
+			memset(b->bitset.w, 0, R64_BITSET_BYTES);
+			r64_set_runs(b->bitset.w, b->runs, b->nruns);
+			b->is_bitset = true;
+		}
 	}
 	if (b->is_bitset)
 		bitset_set_lenrange(b->bitset.w, start, end - start);
@@ -218,7 +215,8 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	r64_writer	w;
 	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
 
-	r64_sort_prefixes(env, v, n, 1);
+	/* by prefix */
+	r64_sort_items(env, v, n, 1, 16);
 
 	/* a lone value takes 10 bytes and more, a dense one less than 2 */
 	r64_writer_init(&w, env, 4 * n + R64_SINGLETON_SIZE);
@@ -241,6 +239,13 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 		r64_writer_end(&w);
 	}
 	return r64_writer_finish(&w);
+}
+
+/* Sorts numbers in ascending order. */
+void
+r64_sort(const r64_env *env, uint64_t *numbers, size_t n)
+{
+	r64_sort_items(env, numbers, n, 1, 0);
 }
 
 /* A range of unsigned values, lo <= hi. */

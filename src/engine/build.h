@@ -3,6 +3,8 @@
  * build.h
  *	  Building a set from ranges that ascend.
  *
+ * For values or ranges in any order see r64_from_values() and r64_from_ranges().
+ *
  * src/engine/build.h
  *
  *-------------------------------------------------------------------------

@@ -3,11 +3,11 @@
  * container.c
  *	  Questions to one container, answered on the stored bytes.
  *
- * These functions do not need CRoaring's kernels.  They read a few bytes at
- * any address, whereas a kernel needs a container struct over aligned memory.
+ * These functions do not need CRoaring's kernels.  They read a few bytes at any
+ * address, whereas a kernel needs a container struct over aligned memory.
  *
- * A damaged container may hold values in any order.  Then the answers are
- * wrong, but every position stays within the container.
+ * A damaged container may hold values in any order.  Then the answers are wrong,
+ * but every position stays within the container.
  *
  * src/engine/container.c
  *
@@ -38,10 +38,10 @@ run_end(const r64_container *c, uint32_t i)
 
 /*
  * Returns the position of the first of n ascending u16 values that is >= x,
- * or n if there is none.  Without branches, which nothing could predict.
+ * or n if there is none.  It has no branch that depends on the values.
  */
-uint32_t
-r64_lower_bound16(const uint8_t *values, uint32_t n, uint32_t x)
+static uint32_t
+lower_bound(const uint8_t *values, uint32_t n, uint32_t x)
 {
 	uint32_t	lo = 0;
 
@@ -68,7 +68,7 @@ r64_container_contains(const r64_container *c, uint32_t low)
 	switch (c->type)
 	{
 		case R64_ARRAY:
-			i = r64_lower_bound16(c->data, c->card, low);
+			i = lower_bound(c->data, c->card, low);
 			return i < c->card && value_at(c, i) == low;
 		case R64_BITSET:
 			return (c->data[low / 8] >> (low % 8)) & 1;
@@ -92,24 +92,6 @@ r64_bucket_contains(const r64_env *env, const r64_bucket *b, uint64_t u)
 	return r64_container_contains(&c, R64_LOW(u));
 }
 
-uint16_t
-r64_container_min(const r64_container *c)
-{
-	uint16_t	low = 0;
-
-	(void) r64_container_next(c, 0, &low);
-	return low;
-}
-
-uint16_t
-r64_container_max(const r64_container *c)
-{
-	uint16_t	low = 0;
-
-	(void) r64_container_prev(c, R64_LOW_MAX, &low);
-	return low;
-}
-
 /* Counts the values < low; low may be 65536. */
 uint32_t
 r64_container_below(const r64_container *c, uint32_t low)
@@ -119,7 +101,7 @@ r64_container_below(const r64_container *c, uint32_t low)
 	switch (c->type)
 	{
 		case R64_ARRAY:
-			return r64_lower_bound16(c->data, c->card, low);
+			return lower_bound(c->data, c->card, low);
 		case R64_BITSET:
 			for (uint32_t i = 0; i < low / 64; i++)
 				sum += (uint32_t) __builtin_popcountll(word_at(c, i));
@@ -219,8 +201,8 @@ bitset_prev(const r64_container *c, uint32_t low, uint16_t *found)
 }
 
 /* Finds the first value >= low; returns false if there is none. */
-bool
-r64_container_next(const r64_container *c, uint32_t low, uint16_t *found)
+static bool
+next_value(const r64_container *c, uint32_t low, uint16_t *found)
 {
 	uint32_t	i;
 	int32_t		run;
@@ -228,7 +210,7 @@ r64_container_next(const r64_container *c, uint32_t low, uint16_t *found)
 	switch (c->type)
 	{
 		case R64_ARRAY:
-			i = r64_lower_bound16(c->data, c->card, low);
+			i = lower_bound(c->data, c->card, low);
 			if (i == c->card)
 				return false;
 			*found = value_at(c, i);
@@ -251,8 +233,8 @@ r64_container_next(const r64_container *c, uint32_t low, uint16_t *found)
 }
 
 /* Finds the last value <= low; returns false if there is none. */
-bool
-r64_container_prev(const r64_container *c, uint32_t low, uint16_t *found)
+static bool
+prev_value(const r64_container *c, uint32_t low, uint16_t *found)
 {
 	uint32_t	i;
 	int32_t		run;
@@ -260,7 +242,7 @@ r64_container_prev(const r64_container *c, uint32_t low, uint16_t *found)
 	switch (c->type)
 	{
 		case R64_ARRAY:
-			i = r64_lower_bound16(c->data, c->card, low + 1);
+			i = lower_bound(c->data, c->card, low + 1);
 			if (i == 0)
 				return false;
 			*found = value_at(c, i - 1);
@@ -278,6 +260,24 @@ r64_container_prev(const r64_container *c, uint32_t low, uint16_t *found)
 	return false;
 }
 
+uint16_t
+r64_container_min(const r64_container *c)
+{
+	uint16_t	low = 0;
+
+	(void) next_value(c, 0, &low);
+	return low;
+}
+
+uint16_t
+r64_container_max(const r64_container *c)
+{
+	uint16_t	low = 0;
+
+	(void) prev_value(c, R64_LOW_MAX, &low);
+	return low;
+}
+
 /*
  * Returns the last of the consecutive values that begin with low, a value of
  * c.
@@ -292,7 +292,7 @@ r64_container_run_end(const r64_container *c, uint32_t low)
 	switch (c->type)
 	{
 		case R64_ARRAY:
-			i = r64_lower_bound16(c->data, c->card, low);
+			i = lower_bound(c->data, c->card, low);
 			while (i + 1 < c->card && value_at(c, i + 1) == low + 1)
 			{
 				i++;
@@ -316,8 +316,8 @@ static size_t
 read_array(const r64_container *c, uint64_t base, uint32_t lo, uint32_t hi,
 		   bool reverse, int64_t *out, size_t n)
 {
-	uint32_t	from = r64_lower_bound16(c->data, c->card, lo);
-	uint32_t	to = r64_lower_bound16(c->data, c->card, hi + 1);
+	uint32_t	from = lower_bound(c->data, c->card, lo);
+	uint32_t	to = lower_bound(c->data, c->card, hi + 1);
 	size_t		got = 0;
 
 	if (!reverse)

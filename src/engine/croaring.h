@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * croaring.h
- *	  What the engine takes from CRoaring: a table of functions.
+ *	  The functions of CRoaring that the engine calls, as a table.
  *
- * CRoaring is called through pointers, never by name.  PostgreSQL loads
- * modules RTLD_GLOBAL, so a name like array_container_union in our module
- * would bind to whichever loaded library exports it first, and pg_roaringbitmap
- * exports all of them from a CRoaring of its own.
+ * CRoaring is called through pointers, never by name.  PostgreSQL loads modules
+ * RTLD_GLOBAL, so a name like array_container_union in our module would bind to
+ * whichever loaded library exports it first, and pg_roaringbitmap exports all of
+ * them from a CRoaring of its own.
  *
  * src/engine/croaring.h
  *

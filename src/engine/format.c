@@ -3,9 +3,9 @@
  * format.c
  *	  From stored bytes to buckets and containers.
  *
- * Every function here that makes a struct from bytes checks that what the
- * struct points to lies within the set, so that code that uses the structs
- * need not.
+ * Every function here that makes a struct from bytes checks that the struct points
+ * within the set, so that code that uses the structs need not.  It does not check
+ * that the bytes are canonical: those from elsewhere go through validate.c first.
  *
  * src/engine/format.c
  *
@@ -13,7 +13,7 @@
  */
 #include "format.h"
 
-#define POLL_MASK 1023			/* buckets walked between two polls */
+#define POLL_MASK 1023			/* buckets read between two polls */
 
 void
 r64_corrupt(const r64_env *env, const char *reason)
@@ -48,9 +48,9 @@ r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b)
 								   limit, &last);
 }
 
-/* Does what r64_container_offset does, if there is no offset header. */
+/* r64_container_offset() without an offset header: adds up sizes. */
 size_t
-r64_container_offset_walk(const r64_env *env, const r64_bucket *b, uint32_t i)
+r64_container_offset_summed(const r64_env *env, const r64_bucket *b, uint32_t i)
 {
 	const uint8_t *p = b->data;
 	r64_container c;
@@ -62,27 +62,27 @@ r64_container_offset_walk(const r64_env *env, const r64_bucket *b, uint32_t i)
 }
 
 void
-r64_walk_start(r64_walk *w, const r64_set *s)
+r64_cursor_start(r64_cursor *cur, const r64_set *s)
 {
-	w->set = s;
-	w->left = r64_bucket_count(s);
-	w->pos = R64_HEADER_SIZE;
-	w->live = true;
-	r64_walk_next(w);
+	cur->set = s;
+	cur->remaining = r64_bucket_count(s);
+	cur->pos = R64_HEADER_SIZE;
+	cur->live = true;
+	r64_cursor_next(cur);
 }
 
 void
-r64_walk_next(r64_walk *w)
+r64_cursor_next(r64_cursor *cur)
 {
-	if (w->left == 0)
+	if (cur->remaining == 0)
 	{
-		w->live = false;
+		cur->live = false;
 		return;
 	}
-	r64_poll_every(w->set->env, w->left, POLL_MASK);
-	w->left--;
-	r64_bucket_open(w->set, w->pos, &w->b);
-	w->pos = (size_t) (w->b.end - w->set->bytes);
+	r64_poll_every(cur->set->env, cur->remaining, POLL_MASK);
+	cur->remaining--;
+	r64_bucket_open(cur->set, cur->pos, &cur->b);
+	cur->pos = (size_t) (cur->b.end - cur->set->bytes);
 }
 
 /*

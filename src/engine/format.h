@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * format.h
- *	  The portable format as structs: buckets, containers, and reading them.
+ *	  The portable format as structs: buckets, containers, and reading them.  Sets
+ *	  are written in writer.c, and bytes from elsewhere judged in validate.c.
  *
  * Layout of a set (RoaringFormatSpec; all numbers little-endian):
  *
@@ -38,7 +39,8 @@
 
 #define R64_COOKIE_NO_RUN	12346
 #define R64_COOKIE_RUN		12347
-#define R64_NO_OFFSET_LIMIT 4	/* run cookie: offsets from so many on */
+#define R64_NO_OFFSET_LIMIT 4	/* run cookie: fewer containers have no
+								 * offsets */
 #define R64_ARRAY_MAX		4096	/* most values in an array container */
 #define R64_BITSET_BYTES	8192
 #define R64_BITSET_WORDS	1024
@@ -48,9 +50,9 @@
 
 /*
  * Binary search: moves lo to the first position of [lo, lo + n) for which the
- * condition does not hold, or to the end.  The condition is an expression of
- * the position at; it holds for none behind one for which it does not.  There is
- * no branch to be guessed but the loop's.
+ * condition is false, or to the end.  The condition is an expression of the
+ * position at, true up to somewhere and false from there on.  The loop's is the
+ * only branch to predict.
  */
 #define R64_SEARCH(lo, n, at, condition) \
 	for (__typeof__(lo) n_ = (n); n_ > 0;) \
@@ -189,7 +191,7 @@ r64_bucket_is_run(const r64_bucket *b, uint32_t i)
 	return b->run_flags != NULL && (b->run_flags[i / 8] >> (i % 8)) & 1;
 }
 
-/* What is added to the low halves of the values in a container of that key. */
+/* High half and key, to which the values of a container are added. */
 static inline uint64_t
 r64_base(const r64_bucket *b, uint16_t key)
 {
@@ -217,10 +219,9 @@ r64_run_last(const uint8_t *runs, uint32_t i)
 }
 
 /*
- * Reads the header of a bucket from its cookie on, of which eight bytes are
- * enough: they say how long it is, data - cookie.  Sets all but high, start and
- * end.  Returns NULL, or what is wrong; n may be 0, though no set of ours has
- * such a bucket.
+ * Reads the header of a bucket from its cookie on.  Its first eight bytes are
+ * enough: they give its length, data - cookie.  Sets all but high, start and
+ * end.  Returns NULL or an error; n may be 0, which canonical sets do not have.
  */
 static R64_ALWAYS_INLINE const char *
 r64_header_read(const uint8_t *cookie, r64_bucket *b)
@@ -243,17 +244,17 @@ r64_header_read(const uint8_t *cookie, r64_bucket *b)
 }
 
 /*
- * A walk over the buckets in stored order.  The walk stands on a bucket while
- * live is true; pos is the offset of the next one.
+ * Reads the buckets in stored order.  The cursor is on bucket b while live is
+ * true; pos is the offset of the next one.
  */
-typedef struct r64_walk
+typedef struct r64_cursor
 {
 	const r64_set *set;
-	uint64_t	left;			/* buckets after the current one */
+	uint64_t	remaining;		/* buckets after the current one */
 	size_t		pos;
 	bool		live;
 	r64_bucket	b;
-} r64_walk;
+} r64_cursor;
 
 extern void r64_corrupt(const r64_env *env, const char *reason) R64_NORETURN;
 extern void r64_bucket_open(const r64_set *s, size_t pos, r64_bucket *b);
@@ -267,8 +268,8 @@ r64_container_size(const r64_container *c)
 }
 
 /*
- * Reads what the header says about container i: not its data, nor the number of
- * its runs.
+ * Reads the header's entry of container i, which has neither its data nor the
+ * number of its runs.
  */
 static R64_ALWAYS_INLINE void
 r64_container_describe(const r64_bucket *b, uint32_t i, r64_container *c)
@@ -289,29 +290,29 @@ r64_container_read_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 					  const uint8_t *p, const uint8_t *limit,
 					  r64_container *c)
 {
-	size_t		left = (size_t) (limit - p);
+	size_t		available = (size_t) (limit - p);
 	size_t		size;
 
 	r64_container_describe(b, i, c);
 	if (c->type == R64_RUN)
 	{
-		if (R64_UNLIKELY(left < 2))
+		if (R64_UNLIKELY(available < 2))
 			r64_corrupt(env, "run container past the end");
 		c->nruns = r64_load16(p);
 		if (R64_UNLIKELY(c->nruns == 0))
 			r64_corrupt(env, "run container without runs");
 		p += 2;
-		left -= 2;
+		available -= 2;
 	}
 	size = r64_container_size(c);
-	if (R64_UNLIKELY(size > left))
+	if (R64_UNLIKELY(size > available))
 		r64_corrupt(env, "container past the end");
 	c->data = p;
 	return p + size;
 }
 
-extern size_t r64_container_offset_walk(const r64_env *env,
-										const r64_bucket *b, uint32_t i);
+extern size_t r64_container_offset_summed(const r64_env *env,
+										  const r64_bucket *b, uint32_t i);
 
 /* Where container i starts, from the cookie; i = n gives the end. */
 static inline size_t
@@ -322,7 +323,7 @@ r64_container_offset(const r64_env *env, const r64_bucket *b, uint32_t i)
 	if (i == b->n)
 		return (size_t) (b->end - b->cookie);
 	if (R64_UNLIKELY(b->offsets == NULL))
-		return r64_container_offset_walk(env, b, i);
+		return r64_container_offset_summed(env, b, i);
 	offset = r64_load32(b->offsets + 4 * (size_t) i);
 	if (R64_UNLIKELY(offset < (size_t) (b->data - b->cookie) ||
 					 offset > (size_t) (b->end - b->cookie)))
@@ -340,12 +341,12 @@ r64_container_at(const r64_env *env, const r64_bucket *b, uint32_t i,
 								 b->end, c);
 }
 
-extern void r64_walk_start(r64_walk *w, const r64_set *s);
-extern void r64_walk_next(r64_walk *w);
+extern void r64_cursor_start(r64_cursor *cur, const r64_set *s);
+extern void r64_cursor_next(r64_cursor *cur);
 extern uint32_t r64_bucket_seek(const r64_bucket *b, uint32_t i, uint32_t key);
 extern uint64_t r64_bucket_cards(const r64_bucket *b, uint32_t from, uint32_t to);
 
-/* To be called in loops: polls once in many steps. */
+/* Polls in a loop, at each step that has no bit of mask. */
 static inline void
 r64_poll_every(const r64_env *env, uint64_t step, uint64_t mask)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index.c
- *	  Where a set's buckets are, and how many elements precede each.
+ *	  The index of a view: made in one pass over the bucket headers, and searched.
  *
  * src/engine/index.c
  *
@@ -16,7 +16,7 @@ r64_index_set(r64_set *s)
 	uint64_t	n = r64_bucket_count(s);
 	r64_index  *index;
 	r64_index_entry *entry;
-	r64_walk	w;
+	r64_cursor	cur;
 
 	if (s->index != NULL)
 		return;
@@ -25,12 +25,12 @@ r64_index_set(r64_set *s)
 	index->total = 0;
 	index->asked = UINT64_MAX;
 	entry = index->entries;
-	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w), entry++)
+	for (r64_cursor_start(&cur, s); cur.live; r64_cursor_next(&cur), entry++)
 	{
 		entry->before = index->total;
-		entry->pos = (size_t) (w.b.start - s->bytes);
-		entry->high = w.b.high;
-		index->total += r64_bucket_cards(&w.b, 0, w.b.n);
+		entry->pos = (size_t) (cur.b.start - s->bytes);
+		entry->high = cur.b.high;
+		index->total += r64_bucket_cards(&cur.b, 0, cur.b.n);
 	}
 	s->index = index;
 }

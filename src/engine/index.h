@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * index.h
- *	  Where a set's buckets are, and how many elements precede each.
+ *	  The index of a view: where its buckets are, and how many elements precede each.
+ *
+ * It lives as long as the view and is never stored.
  *
  * src/engine/index.h
  *
@@ -24,7 +26,8 @@ typedef struct r64_index
 	uint64_t	n;				/* buckets */
 	uint64_t	total;			/* elements */
 	uint64_t	asked;			/* u >> 16 of the last element asked for */
-	r64_container container;	/* of it; an array of no values if none */
+	r64_container container;	/* its container; an empty array if it has
+								 * none */
 	r64_index_entry entries[];	/* in stored order */
 } r64_index;
 

@@ -3,83 +3,22 @@
  * inplace.c
  *	  A set combined with another in place.
  *
- * This is possible where only bitsets change, and stay such, or nothing does.
- * All containers of the other set are tried first, so that a set is changed as
- * a whole or not at all.
+ * This is possible where only bitsets change and remain bitsets, or nothing
+ * changes.  All containers of the other set are tried first, so that a set is
+ * changed as a whole or not at all; where it cannot be, the caller makes a new set.
  *
  * src/engine/inplace.c
  *
  *-------------------------------------------------------------------------
  */
 #include "container.h"
+#include "pairs.h"
 #include "setops.h"
 
-/* A set that is walked, and a container of it. */
-typedef struct inplace_side
-{
-	r64_walk	walk;
-	uint32_t	next;			/* container in the walk's bucket */
-	r64_container c;
-} inplace_side;
-
-/* The containers of one of two sets, each with its partner in the other one. */
-typedef struct inplace_pairs
-{
-	inplace_side own;			/* of the set that changes */
-	inplace_side other;
-	inplace_side *each;
-	inplace_side *partner;
-} inplace_pairs;
-
-/* An intersection changes all of a; the other operations only what b has. */
-static void
-start_pairs(inplace_pairs *p, r64_op op, const r64_set *a, const r64_set *b)
-{
-	r64_walk_start(&p->own.walk, a);
-	r64_walk_start(&p->other.walk, b);
-	p->own.next = p->other.next = 0;
-	p->each = op == R64_AND ? &p->own : &p->other;
-	p->partner = op == R64_AND ? &p->other : &p->own;
-}
-
 /*
- * Moves to the next pair.  Returns false at the end, or where a container has
- * no partner, which is before the end of the walk.
- */
-static inline bool
-next_pair(inplace_pairs *p)
-{
-	inplace_side *each = p->each;
-	inplace_side *partner = p->partner;
-	const r64_bucket *x = &each->walk.b;
-	const r64_bucket *y = &partner->walk.b;
-	uint16_t	key;
-
-	while (each->walk.live && each->next == x->n)
-	{
-		r64_walk_next(&each->walk);
-		each->next = partner->next = 0;
-	}
-	if (!each->walk.live)
-		return false;
-	while (partner->walk.live && y->high < x->high)
-		r64_walk_next(&partner->walk);
-	if (!partner->walk.live || y->high != x->high)
-		return false;
-	key = r64_bucket_key(x, each->next);
-	partner->next = r64_bucket_seek(y, partner->next, key);
-	if (partner->next == y->n || r64_bucket_key(y, partner->next) != key)
-		return false;
-	r64_container_at(each->walk.set->env, x, each->next++, &each->c);
-	r64_container_at(partner->walk.set->env, y, partner->next++, &partner->c);
-	r64_poll_every(each->walk.set->env, each->next, 255);
-	return true;
-}
-
-/*
- * Whether c can be applied to own in place: if a union adds nothing, as when it
- * has become large, or if a bitset keeps too many values for an array.  That is
- * counted only where it is fast.  Fails if c is damaged.
+ * Whether c can be applied to own in place: if a union adds nothing, as to a set
+ * that has become large, or if a bitset keeps too many values for an array, which
+ * are counted only where that is fast.  Fails if c is damaged.
  */
 static bool
 can_apply(const r64_env *env, r64_op op, const r64_container *own,
@@ -99,28 +38,26 @@ can_apply(const r64_env *env, r64_op op, const r64_container *own,
 		sum - 2 * r64_in_common(env, own, c) > R64_ARRAY_MAX;
 }
 
-/* Applies container c to the other set's, in place. */
+/* Applies container c to own, in place; keycard is own's in its bucket's header. */
 static void
-apply(const r64_operation *op, inplace_side *own, const r64_container *c)
+apply(const r64_operation *op, const r64_env *env, const r64_container *own,
+	  const uint8_t *keycard, const r64_container *c)
 {
 	r64_words	scratch;
 	bitset_container_t bitset;
-	uint8_t    *keycard;
 	uint32_t	card;
 
-	if (own->c.type != R64_BITSET)
+	if (own->type != R64_BITSET)
 		return;
-	bitset = r64_view_bitset(&own->c, &scratch);
-	r64_apply_container(op, own->walk.set->env, &bitset, c);
+	bitset = r64_view_bitset(own, &scratch);
+	r64_apply_container(op, env, &bitset, c);
 	card = r64_count_bits(&bitset);
-	/* fewer only if a container has not what its header says */
+	/* fewer only if a container does not match its header */
 	if (card <= R64_ARRAY_MAX)
 		card = R64_ARRAY_MAX + 1;
 	if (bitset.words == scratch.w)
-		memcpy((uint8_t *) (uintptr_t) own->c.data, scratch.w, R64_BITSET_BYTES);
-	keycard = (uint8_t *) (uintptr_t) own->walk.b.keycards +
-		4 * (size_t) (own->next - 1);
-	r64_store16(keycard + 2, (uint16_t) (card - 1));
+		memcpy((uint8_t *) (uintptr_t) own->data, scratch.w, R64_BITSET_BYTES);
+	r64_store16((uint8_t *) (uintptr_t) keycard + 2, (uint16_t) (card - 1));
 }
 
 static void
@@ -130,10 +67,13 @@ poll_later(void)
 
 /*
  * Replaces a by a op b in place, if that is possible; a's bytes must be writable.
- * *changed says whether a bitset was, even if it is as it was.  Returns false if it
- * is not possible, and nothing has been done.  Fails before anything
- * is, if the runs of b do not ascend.  The bitsets stay such, even where runs
- * would take fewer bytes: a is a legal set then, but perhaps not canonical.
+ * *changed says whether a bitset was rewritten, even to the same bits.  Returns
+ * false, with a as it was, if it is not possible.  Fails, with a as it was, if
+ * the runs of b do not ascend.  Bitsets remain bitsets, even where runs would take
+ * fewer bytes: then a is a legal set, but perhaps not canonical.
+ *
+ * An intersection changes all of a, so that each container of a needs a partner;
+ * the other operations change only what b has, so that each of b does.
  */
 bool
 r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b,
@@ -141,28 +81,33 @@ r64_combine_in_place(r64_op opcode, const r64_set *a, const r64_set *b,
 {
 	r64_operation op = r64_get_operation(opcode);
 	r64_env		env = *a->env;
-	r64_set		target = *a;
-	r64_set		other = *b;
-	inplace_pairs p;
+	r64_set		sets[2] = {*a, *b};
+	int			n = opcode == R64_AND ? 0 : 1;	/* each container of this set
+												 * needs a partner */
+	r64_container c[2];
+	r64_container *own = &c[n];
+	r64_container *other = &c[1 - n];
+	r64_pairs	p;
 
 	*changed = false;
-	start_pairs(&p, opcode, a, b);
-	while (next_pair(&p))
+	r64_pairs_start(&p, &sets[n], &sets[1 - n], true);
+	while (r64_pairs_next(&p, &c[0], &c[1]))
 	{
-		if (!can_apply(a->env, opcode, &p.own.c, &p.other.c))
+		if (!can_apply(a->env, opcode, own, other))
 			return false;
-		*changed |= p.own.c.type == R64_BITSET;
+		*changed |= own->type == R64_BITSET;
 	}
-	if (p.each->walk.live)
+	if (!r64_pairs_complete(&p))
 		return false;
 	if (!*changed)
 		return true;
 
 	/* once begun, it has to be completed */
 	env.poll = poll_later;
-	target.env = other.env = &env;
-	start_pairs(&p, opcode, &target, &other);
-	while (next_pair(&p))
-		apply(&op, &p.own, &p.other.c);
+	sets[0].env = sets[1].env = &env;
+	r64_pairs_start(&p, &sets[n], &sets[1 - n], true);
+	while (r64_pairs_next(&p, &c[0], &c[1]))
+		apply(&op, &env, own, n == 0 ? p.a.b.keycards + 4 * (size_t) (p.i - 1) :
+			  p.b.b.keycards + 4 * (size_t) (p.j - 1), other);
 	return true;
 }

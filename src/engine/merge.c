@@ -3,10 +3,10 @@
  * merge.c
  *	  Many sets merged with one, for union and symmetric difference.
  *
- * The containers of all sets are listed and sorted by prefix.  Those of one
- * prefix are combined at once: in a bitset, unless they have few values.  So
- * each value costs setting one bit, and the canonical form of the result is
- * chosen only once.
+ * The containers of all sets are listed and sorted by prefix.  Those of one prefix
+ * are combined at once: in a bitset, unless they have few values.  So each value
+ * costs setting one bit, and the canonical form of the result is chosen only once.
+ * Two sets are combined in setops.c.
  *
  * src/engine/merge.c
  *
@@ -21,7 +21,7 @@
 /* A container of a listed set. */
 typedef struct item
 {
-	uint64_t	place;			/* high half, key, cardinality - 1 */
+	uint64_t	prefix_card;	/* high half, key, cardinality - 1 */
 	uint64_t	data;			/* twice its offset in the list; + 1: runs */
 } item;
 
@@ -60,10 +60,10 @@ count_containers(const r64_env *env, const uint8_t *list, size_t size)
 	for (size_t at = 0; at < size;)
 	{
 		r64_set		s = listed_set(env, list, &at);
-		r64_walk	w;
+		r64_cursor	cur;
 
-		for (r64_walk_start(&w, &s); w.live; r64_walk_next(&w))
-			n += w.b.n;
+		for (r64_cursor_start(&cur, &s); cur.live; r64_cursor_next(&cur))
+			n += cur.b.n;
 	}
 	return n;
 }
@@ -75,16 +75,16 @@ list_containers(const r64_env *env, const uint8_t *list, size_t size,
 	for (size_t at = 0; at < size;)
 	{
 		r64_set		s = listed_set(env, list, &at);
-		r64_walk	w;
+		r64_cursor	cur;
 
-		for (r64_walk_start(&w, &s); w.live; r64_walk_next(&w))
-			for (uint32_t i = 0; i < w.b.n; i++)
+		for (r64_cursor_start(&cur, &s); cur.live; r64_cursor_next(&cur))
+			for (uint32_t i = 0; i < cur.b.n; i++)
 			{
 				r64_container c;
 
 				r64_poll_every(env, i + 1, 0x3FFF);
-				r64_container_at(env, &w.b, i, &c);
-				items->place = (uint64_t) w.b.high << 32 |
+				r64_container_at(env, &cur.b, i, &c);
+				items->prefix_card = (uint64_t) cur.b.high << 32 |
 					(uint32_t) c.key << 16 | (c.card - 1);
 				items->data = (uint64_t) (c.data - list) << 1 |
 					(c.type == R64_RUN);
@@ -97,16 +97,16 @@ static inline void
 open_item(const merge *m, const item *it, r64_container *c)
 {
 	c->data = m->list + (it->data >> 1);
-	c->key = R64_KEY(it->place);
-	c->card = (uint32_t) R64_LOW(it->place) + 1;
+	c->key = R64_KEY(it->prefix_card);
+	c->card = (uint32_t) R64_LOW(it->prefix_card) + 1;
 	c->type = it->data & 1 ? R64_RUN :
 		c->card <= R64_ARRAY_MAX ? R64_ARRAY : R64_BITSET;
 	c->nruns = c->type == R64_RUN ? r64_load16(c->data - 2) : 0;
 }
 
 /*
- * Combines n items if they are arrays that have FEW_VALUES values together.
- * Returns how many values there are then; UINT32_MAX if they are not.
+ * Combines n items if they are arrays of at most FEW_VALUES values together, and
+ * returns the number of values of the result; else returns UINT32_MAX.
  */
 static uint32_t
 combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
@@ -116,7 +116,7 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 
 	for (size_t k = 0; k < n; k++)
 	{
-		nvalues += (uint32_t) R64_LOW(items[k].place) + 1;
+		nvalues += (uint32_t) R64_LOW(items[k].prefix_card) + 1;
 		if (nvalues > FEW_VALUES || items[k].data & 1)
 			return UINT32_MAX;
 	}
@@ -148,8 +148,8 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 }
 
 /*
- * Applies a container, for an intersection not an array, to a bitset, whose
- * cardinality may be unknown afterwards.
+ * Applies a container, which for an intersection is not an array, to a bitset,
+ * and may leave its cardinality unknown.
  */
 void
 r64_apply_container(const r64_operation *op, const r64_env *env,
@@ -179,7 +179,7 @@ r64_apply_container(const r64_operation *op, const r64_env *env,
 	}
 }
 
-/* The cardinality of a bitset after that. */
+/* The cardinality of a bitset, counted if it is unknown. */
 uint32_t
 r64_count_bits(const bitset_container_t *bitset)
 {
@@ -234,40 +234,32 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 		open_item(m, &items[i], &c);
 		r64_apply_container(m->op, m->w.env, &bitset, &c);
 	}
-	r64_writer_bitset(&m->w, R64_KEY(items->place), words.w,
+	r64_writer_bitset(&m->w, R64_KEY(items->prefix_card), words.w,
 					  r64_count_bits(&bitset));
-}
-
-/* Counts the keys of n items. */
-static uint32_t
-count_keys(const item *items, size_t n)
-{
-	uint32_t	keys = 1;
-
-	for (size_t i = 1; i < n; i++)
-		keys += items[i].place >> 16 != items[i - 1].place >> 16;
-	return keys;
 }
 
 /* Merges n items of one high half with the one set's bucket, if any. */
 static void
 merge_bucket(merge *m, const item *items, size_t n, const r64_bucket *b)
 {
-	uint32_t	keys = count_keys(items, n);
+	uint32_t	keys = 1;
 	uint32_t	j = 0;
 
+	for (size_t i = 1; i < n; i++)
+		keys += items[i].prefix_card >> 16 != items[i - 1].prefix_card >> 16;
+
 	/* the one set has most of the keys, or few */
-	r64_writer_begin(&m->w, R64_HIGH(items->place),
+	r64_writer_begin(&m->w, R64_HIGH(items->prefix_card),
 					 b != NULL && b->n > keys ? b->n : keys,
 					 b != NULL && b->run_flags != NULL);
 	for (size_t i = 0, next; i < n; i = next)
 	{
-		uint64_t	prefix = items[i].place >> 16;
+		uint64_t	prefix = items[i].prefix_card >> 16;
 		r64_container own;
 		bool		has_own = false;
 
 		next = i + 1;
-		while (next < n && items[next].place >> 16 == prefix)
+		while (next < n && items[next].prefix_card >> 16 == prefix)
 			next++;
 		if (b != NULL)
 		{
@@ -291,28 +283,28 @@ merge_bucket(merge *m, const item *items, size_t n, const r64_bucket *b)
 static r64_buf
 merge_items(merge *m, const r64_set *s, const item *items, size_t n)
 {
-	r64_walk	walk;
+	r64_cursor	cur;
 
-	r64_walk_start(&walk, s);
+	r64_cursor_start(&cur, s);
 	for (size_t i = 0, next; i < n; i = next)
 	{
-		uint32_t	high = R64_HIGH(items[i].place);
+		uint32_t	high = R64_HIGH(items[i].prefix_card);
 
-		if (walk.live && walk.b.high < high)
-			r64_pass_buckets(&m->w, &walk, true, &high);
+		if (cur.live && cur.b.high < high)
+			r64_pass_buckets(&m->w, &cur, true, &high);
 		next = i + 1;
-		while (next < n && R64_HIGH(items[next].place) == high)
+		while (next < n && R64_HIGH(items[next].prefix_card) == high)
 			next++;
-		if (walk.live && walk.b.high == high)
+		if (cur.live && cur.b.high == high)
 		{
-			merge_bucket(m, items + i, next - i, &walk.b);
-			r64_walk_next(&walk);
+			merge_bucket(m, items + i, next - i, &cur.b);
+			r64_cursor_next(&cur);
 		}
 		else
 			merge_bucket(m, items + i, next - i, NULL);
 	}
-	if (walk.live)
-		r64_pass_buckets(&m->w, &walk, true, NULL);
+	if (cur.live)
+		r64_pass_buckets(&m->w, &cur, true, NULL);
 	return r64_writer_finish(&m->w);
 }
 
@@ -339,7 +331,8 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 	n = count_containers(env, list, size);
 	items = env->alloc((n + 1) * sizeof(item));
 	list_containers(env, list, size, items);
-	r64_sort_prefixes(env, &items->place, n, sizeof(item) / sizeof(uint64_t));
+	r64_sort_items(env, &items->prefix_card, n, sizeof(item) / sizeof(uint64_t),
+				   16);
 	r64_writer_init(&m.w, env, s->size + size);
 	result = merge_items(&m, s, items, n);
 	env->release(items);

@@ -3,9 +3,9 @@
  * query.c
  *	  Order statistics and iteration, over an index of the buckets.
  *
- * In this file values are unsigned, as stored.  Signed order is the same
- * circle, entered at 2^63: a range of int64 is one interval of unsigned
- * values, or two if it contains both -1 and 0.
+ * In this file values are unsigned, as stored.  Signed order is the same circle,
+ * entered at 2^63: a range of int64 is one interval of unsigned values, or two if
+ * it contains both -1 and 0.  Questions that need no index are in reader.c.
  *
  * src/engine/query.c
  *
@@ -18,7 +18,7 @@
 #define MAX_VALUE	UINT64_MAX
 
 /*
- * Counts the elements < u, without those of its bucket in containers before the
+ * Counts the elements < u, but not those in containers of its bucket before the
  * key first.
  */
 static uint64_t
@@ -51,8 +51,8 @@ below(r64_set *s, uint64_t u, uint16_t first)
 }
 
 /*
- * Counts the elements in [lo, hi].  The rank of v is the count of [min, v].  In
- * one bucket a short range takes no walk over the containers before it.
+ * Counts the elements in [lo, hi].  The rank of v is the count of [min, v].  For
+ * a range within one bucket the containers before it are not counted.
  */
 uint64_t
 r64_count_range(r64_set *s, int64_t lo, int64_t hi)
@@ -73,7 +73,7 @@ r64_count_range(r64_set *s, int64_t lo, int64_t hi)
 }
 
 /*
- * Finds the element that has n smaller ones; returns false if there is none.
+ * Finds the element with n smaller elements; returns false if there is none.
  */
 bool
 r64_select(r64_set *s, uint64_t n, int64_t *v)
@@ -157,7 +157,7 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 		 */
 		next = *end + 1;
 		k++;
-		/* of full containers the headers say it */
+		/* headers show which containers are full */
 		while (k < b.n && next <= limit && b.high == R64_HIGH(next) &&
 			   r64_bucket_key(&b, k) == R64_KEY(next) &&
 			   r64_bucket_card(&b, k) > R64_LOW_MAX)
@@ -231,13 +231,12 @@ r64_contains_range(r64_set *s, int64_t lo, int64_t hi)
 
 /*
  * Finds the largest integer <= v that is not an element; returns false if there
- * is none.  It asks for ranges of which each is twice as long as the one before,
- * and then half.
+ * is none.  It asks for ranges that double in length, and then halve.
  */
 bool
 r64_prev_absent(r64_set *s, int64_t v, int64_t *found)
 {
-	uint64_t	room = (uint64_t) v - (uint64_t) INT64_MIN;
+	uint64_t	before = (uint64_t) v - (uint64_t) INT64_MIN;
 	uint64_t	in = 0;			/* v - in is an element, all above it, too */
 	uint64_t	more = 1;
 	bool		grows = true;
@@ -247,7 +246,7 @@ r64_prev_absent(r64_set *s, int64_t v, int64_t *found)
 		return true;
 	while (more > 0)
 	{
-		if (more <= room - in &&
+		if (more <= before - in &&
 			r64_contains_range(s, (int64_t) ((uint64_t) v - in - more),
 							   (int64_t) ((uint64_t) v - in)))
 			in += more;
@@ -256,7 +255,7 @@ r64_prev_absent(r64_set *s, int64_t v, int64_t *found)
 		more = grows ? more * 2 : more / 2;
 	}
 	*found = (int64_t) ((uint64_t) v - in - 1);
-	return in < room;
+	return in < before;
 }
 
 /*
@@ -285,9 +284,9 @@ last_without_gap(const r64_bucket *b, uint32_t i)
 }
 
 /*
- * Finds the first maximal run of consecutive containers, none of them before
- * that of v; returns false if there is none.  The numbers of containers are
- * those of their elements without the low 16 bits.  A run of any length costs
+ * Finds the first maximal run of consecutive containers from that of v on;
+ * returns false if there is none.  The number of a container is that of its
+ * elements without the low 16 bits.  A run of any length costs
  * a binary search in each of its buckets.
  */
 bool
@@ -325,11 +324,11 @@ r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
 
 /*
  * Reads elements of the unsigned interval [lo, hi].  Both loops run over
- * positions in the direction asked for: step k stands for the kth bucket
- * (container) of those that can hold any.
+ * positions in the direction asked for: k counts the buckets (containers) that
+ * can hold any.
  *
- * Callers go on after the last value that they got.  A value out of range,
- * which only a damaged set can have, could keep them going forever.
+ * Callers continue after the last value returned.  A value out of range, which
+ * only a damaged set can have, could make them continue forever.
  */
 static size_t
 read_interval(r64_set *s, uint64_t lo, uint64_t hi, bool reverse,

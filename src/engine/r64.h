@@ -3,9 +3,9 @@
  * r64.h
  *	  A set of 64-bit integers kept as portable 64-bit Roaring bytes.
  *
- * This is the whole public face of the engine.  It knows nothing of
- * PostgreSQL: it is C11 over CRoaring's container kernels, and everything it
- * needs from its caller (memory, a way to report failure, a place to be
+ * This is all that the rest of the tree sees of the engine, which knows nothing
+ * of PostgreSQL: it is C11 over CRoaring's container kernels, and everything it
+ * needs from its caller (memory, a way to report failure, a chance to be
  * interrupted) comes through an r64_env.
  *
  * The bytes are those of RoaringFormatSpec, "Extension for 64-bit
@@ -55,7 +55,7 @@
 /* Why a call failed. */
 typedef enum r64_error
 {
-	R64_CORRUPT,				/* stored bytes are not what they must be */
+	R64_CORRUPT,				/* stored bytes are not a set */
 	R64_TOO_LARGE				/* the result would exceed env->max_size */
 } r64_error;
 
@@ -66,11 +66,11 @@ typedef enum r64_error
  */
 typedef struct r64_env
 {
-	/* never NULL; what a call works with can be larger than max_size */
+	/* never NULL; working memory can be larger than max_size */
 	void	   *(*alloc) (size_t size);
 	void	   *(*resize) (void *p, size_t size);
 	void		(*release) (void *p);
-	/* whether an accumulator should not take much more than its set does */
+	/* memory is short: accumulators should buffer little */
 	bool		(*scarce) (void);
 	/* called often enough in long loops; may leave by longjmp */
 	void		(*poll) (void);
@@ -103,7 +103,7 @@ typedef struct r64_buf
 /* croaring.c */
 extern const char *r64_load_kernels(void);
 
-/* reader.c: views, and what the headers of buckets tell. */
+/* reader.c: views, and questions that bucket headers answer. */
 extern r64_set r64_open(const r64_env *env, const void *bytes, size_t size);
 
 /* A view on a set that was made by env, or by one with its headroom. */
@@ -120,7 +120,7 @@ extern uint64_t r64_cardinality(const r64_set *s);
 extern bool r64_min(const r64_set *s, int64_t *v);
 extern bool r64_max(const r64_set *s, int64_t *v);
 
-/* What a set is made of. */
+/* The parts of a set. */
 typedef struct r64_stats
 {
 	uint64_t	cardinality;
@@ -132,12 +132,11 @@ typedef struct r64_stats
 extern r64_stats r64_get_stats(const r64_set *s);
 
 /*
- * toast_slices.c: the same questions to a set of which any part can be
- * fetched, but only some should be.  fetch returns size bytes from offset on,
- * which lie within the set and stay valid until the next fetch of the same
- * kind of part; it may fail by leaving through the env.  This pays for sets of
- * few buckets only, since the walk over many costs more than fetching them
- * all: see r64_source_buckets.
+ * partial.c: questions to a set that should not be fetched whole.  fetch
+ * returns size bytes from offset on, which lie within the set and stay valid
+ * until the next fetch of the same kind of part; it may fail by leaving through
+ * the env.  This pays for sets of few buckets only, since fetching the headers of
+ * many costs more than fetching the set: see r64_source_buckets.
  */
 typedef enum r64_part
 {
@@ -159,16 +158,13 @@ typedef struct r64_source
 extern uint64_t r64_source_buckets(const r64_source *source);
 extern bool r64_source_contains(const r64_source *source, int64_t v);
 extern uint64_t r64_source_cardinality(const r64_source *source);
-extern bool r64_source_min(const r64_source *source, int64_t *v);
-extern r64_source r64_set_source(r64_set *s);
-extern bool r64_source_overlaps(const r64_source *a, const r64_source *b);
 extern bool r64_source_restrict(const r64_source *source, const r64_set *few,
 								size_t fetch_cost, size_t whole,
 								r64_buf *result, uint64_t *cardinality);
 
 /*
  * query.c, index.c: order statistics and iteration.  These work on an index of
- * the set's buckets, which the first call on a view builds (one walk over the
+ * the set's buckets, which the first call on a view builds (one pass over the
  * bucket headers) and keeps in it, so that further calls are logarithmic.
  * lo and hi are inclusive; lo > hi is an empty range.
  */
@@ -192,7 +188,7 @@ extern bool r64_is_subset(const r64_set *a, const r64_set *b);
 extern bool r64_overlaps(const r64_set *a, const r64_set *b);
 extern uint64_t r64_and_cardinality(const r64_set *a, const r64_set *b);
 
-/* setops.c: streaming merges. */
+/* setops.c */
 typedef enum r64_op
 {
 	R64_OR,						/* a or b */
@@ -228,17 +224,17 @@ extern r64_buf r64_from_values(const r64_env *env, int64_t *values, size_t n);
 typedef struct r64_range
 {
 	int64_t		lo;
-	int64_t		hi;				/* inclusive; < lo means none */
+	int64_t		hi;				/* inclusive; empty if < lo */
 } r64_range;
 extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
+extern void r64_sort(const r64_env *env, uint64_t *numbers, size_t n);
 
 /*
- * accumulator.c: a set that grows.  What is added waits in the form that it
- * came in and is merged into the flat set in batches, so that a union of many
- * costs about the sum of its inputs.  The caller has memory for it, of
- * r64_accumulator_size() bytes; all other memory comes from the env.  There can
- * be millions of them.
+ * accumulator.c: a set that grows.  Additions wait as they came and are merged
+ * into the flat set in batches, so that a union of many costs about the sum of
+ * its inputs.  The caller provides its memory, r64_accumulator_size() bytes; all
+ * other memory comes from the env.  There can be millions of accumulators.
  */
 typedef struct r64_accumulator r64_accumulator;
 

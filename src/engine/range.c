@@ -3,6 +3,9 @@
  * range.c
  *	  A set cut by a range, or moved.
  *
+ * Cutting copies whole buckets and containers, and works on two containers at most,
+ * those with the ends of the range.  Two sets are combined in setops.c.
+ *
  * src/engine/range.c
  *
  *-------------------------------------------------------------------------
@@ -12,13 +15,12 @@
 #include "index.h"
 #include "setops.h"
 
-/* Elements that are moved one by one, at a time; and of a run moved at once. */
-#define SHIFT_BATCH	512
-#define LONG_RUN	32
+#define SHIFT_BATCH	512			/* elements read at a time */
+#define LONG_RUN	32			/* a run of more is moved at once */
 
 /*
- * Appends what op, an intersection or a difference, leaves of container i of a
- * bucket.  lo and hi are those of the range that its bucket can have.
+ * Appends the result of op, an intersection or a difference, for container i of a
+ * bucket.  lo and hi are the range's bounds, cut to those of the bucket.
  */
 static void
 cut_container(const r64_operation *op, r64_writer *w, const r64_bucket *b,
@@ -52,8 +54,8 @@ cut_container(const r64_operation *op, r64_writer *w, const r64_bucket *b,
 }
 
 /*
- * Appends what op leaves of a bucket.  Only the first and the last container
- * that meet the range may be in it in part.
+ * Appends the result of op for a bucket.  Only the first and the last container
+ * that meet the range may lie in it partly.
  */
 static void
 cut_bucket(const r64_operation *op, r64_writer *w, const r64_bucket *b,
@@ -96,9 +98,9 @@ copy_buckets(r64_writer *w, const r64_set *s, uint64_t from, uint64_t to)
 }
 
 /*
- * Appends what op leaves of the buckets of a set from the first that can have
- * elements of [lo, hi], unsigned, to the last one; before that, if it keeps
- * them, those from next on.  Returns the number of the first after them.
+ * Appends the result of op for the buckets of a set that can have elements of
+ * [lo, hi], unsigned; before that, if op keeps them, the buckets from next on.
+ * Returns the number of the first bucket after them.
  */
 static uint64_t
 cut_interval(const r64_operation *op, r64_writer *w, const r64_set *s,
@@ -160,10 +162,9 @@ combine_as_set(r64_op op, const r64_set *a, int64_t lo, int64_t hi)
 	r64_buf		result;
 
 	/*
-	 * What a has already may cancel out, so the range may be larger than the
-	 * result.  But each of its containers is one of a's or one of the
-	 * result's, where it takes as much or, in a bucket of less than four,
-	 * nearly so.
+	 * The range may be larger than the result, as elements of a may cancel it
+	 * out.  But each of its containers is one of a's or one of the result's,
+	 * of the same size or, in a bucket of less than four, nearly so.
 	 */
 	env.max_size += 2 * a->size;
 	made = r64_from_ranges(&env, &range, 1);
@@ -217,11 +218,11 @@ shift_range(r64_builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta
 }
 
 /*
- * Returns every element plus delta.  None may leave int64: the caller asks for
- * the outermost one, and has more to say of it.
+ * Returns every element plus delta.  The caller has checked that no element
+ * leaves int64.
  *
- * The result is built in stored order: first the elements that are not negative
- * then, of which there are none if the smallest bigint is added; then the others.
+ * The result is built in stored order: first the elements that become
+ * non-negative (none do if delta is the smallest bigint), then the negative ones.
  */
 r64_buf
 r64_shift(r64_set *s, int64_t delta)

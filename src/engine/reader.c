@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * reader.c
- *	  What the headers of a set's buckets tell: how many elements, the ends,
- *	  and where one element would be.
+ *	  Questions that bucket headers answer: how many elements, the smallest and the
+ *	  largest, and whether one value is an element.
+ *
+ * An index is used if the view has one, but never made, unlike in query.c.
  *
  * src/engine/reader.c
  *
@@ -50,12 +52,12 @@ uint64_t
 r64_cardinality(const r64_set *s)
 {
 	uint64_t	sum = 0;
-	r64_walk	w;
+	r64_cursor	cur;
 
 	if (s->index != NULL)
 		return s->index->total;
-	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
-		sum += r64_bucket_cards(&w.b, 0, w.b.n);
+	for (r64_cursor_start(&cur, s); cur.live; r64_cursor_next(&cur))
+		sum += r64_bucket_cards(&cur.b, 0, cur.b.n);
 	return sum;
 }
 
@@ -68,7 +70,7 @@ open_container(const r64_set *s, uint64_t u)
 	uint32_t	k;
 	r64_bucket	b;
 
-	/* if this fails, it is none */
+	/* a failure leaves no container cached */
 	s->index->asked = UINT64_MAX;
 	if (r64_index_find(s, u, &i, &b, &k))
 		r64_container_at(s->env, &b, k, c);
@@ -81,7 +83,7 @@ bool
 r64_contains(const r64_set *s, int64_t v)
 {
 	uint64_t	u = (uint64_t) v;
-	r64_walk	w;
+	r64_cursor	cur;
 
 	if (s->index != NULL)
 	{
@@ -91,11 +93,11 @@ r64_contains(const r64_set *s, int64_t v)
 		return r64_container_contains(&s->index->container, R64_LOW(u));
 	}
 
-	r64_walk_start(&w, s);
-	while (w.live && w.b.high < R64_HIGH(u))
-		r64_walk_next(&w);
-	return w.live && w.b.high == R64_HIGH(u) &&
-		r64_bucket_contains(s->env, &w.b, u);
+	r64_cursor_start(&cur, s);
+	while (cur.live && cur.b.high < R64_HIGH(u))
+		r64_cursor_next(&cur);
+	return cur.live && cur.b.high == R64_HIGH(u) &&
+		r64_bucket_contains(s->env, &cur.b, u);
 }
 
 /*
@@ -107,7 +109,7 @@ r64_contains(const r64_set *s, int64_t v)
 static bool
 open_end(const r64_set *s, bool largest, r64_bucket *b)
 {
-	r64_walk	w;
+	r64_cursor	cur;
 
 	if (r64_is_empty(s))
 		return false;
@@ -119,14 +121,14 @@ open_end(const r64_set *s, bool largest, r64_bucket *b)
 		r64_bucket_open(s, s->index->entries[i].pos, b);
 		return true;
 	}
-	r64_walk_start(&w, s);
-	for (*b = w.b; w.live; r64_walk_next(&w))
+	r64_cursor_start(&cur, s);
+	for (*b = cur.b; cur.live; r64_cursor_next(&cur))
 	{
 		bool		turns_negative = b->high < FIRST_NEGATIVE &&
-			w.b.high >= FIRST_NEGATIVE;
+			cur.b.high >= FIRST_NEGATIVE;
 
 		if (turns_negative != largest)
-			*b = w.b;
+			*b = cur.b;
 		if (turns_negative)
 			break;
 	}
@@ -161,23 +163,23 @@ r64_max(const r64_set *s, int64_t *v)
 	return true;
 }
 
-/* Counts what a set is made of. */
+/* Counts the parts of a set. */
 r64_stats
 r64_get_stats(const r64_set *s)
 {
 	r64_stats	stats = {0};
-	r64_walk	w;
+	r64_cursor	cur;
 
-	for (r64_walk_start(&w, s); w.live; r64_walk_next(&w))
+	for (r64_cursor_start(&cur, s); cur.live; r64_cursor_next(&cur))
 	{
 		stats.buckets++;
-		for (uint32_t i = 0; i < w.b.n; i++)
+		for (uint32_t i = 0; i < cur.b.n; i++)
 		{
-			uint32_t	card = r64_bucket_card(&w.b, i);
+			uint32_t	card = r64_bucket_card(&cur.b, i);
 
 			r64_poll_every(s->env, i + 1, 0x3FFF);
 			stats.cardinality += card;
-			if (r64_bucket_is_run(&w.b, i))
+			if (r64_bucket_is_run(&cur.b, i))
 				stats.runs++;
 			else if (card <= R64_ARRAY_MAX)
 				stats.arrays++;

@@ -1,14 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * relations.c
- *	  Two sets compared: overlap, containment, and how many elements they
- *	  share.
+ *	  Two sets compared: overlap, containment, and how many elements they share.
+ *
+ * No set is made here, unlike in setops.c; only containers that both have are
+ * read.
  *
  * src/engine/relations.c
  *
  *-------------------------------------------------------------------------
  */
 #include "container.h"
+#include "pairs.h"
 #include "writer.h"
 
 #define FIRST_VALUES	64
@@ -84,9 +87,9 @@ count_common(const r64_env *env, const r64_container *a,
 }
 
 /*
- * Whether the values of a are so few that each is looked up in b: one, for which
- * a kernel call would cost more, or few beside an array along which the kernel
- * would go.  It compares eight at once, and fewer than that one by one.
+ * Whether to look up each value of a in b, as they are few: one, for which a
+ * kernel call would cost more, or few beside an array that a kernel would read.
+ * A kernel compares eight values at once, and fewer than that one by one.
  */
 static inline bool
 are_few(const r64_container *a, const r64_container *b)
@@ -128,9 +131,9 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
  * Whether two containers have a value in common.  Kernels count all that they
  * share; two arrays that share many share one of their first.
  */
-bool
-r64_containers_overlap(const r64_env *env, const r64_container *a,
-					   const r64_container *b)
+static bool
+containers_overlap(const r64_env *env, const r64_container *a,
+				   const r64_container *b)
 {
 	r64_container first_a = *a;
 	r64_container first_b = *b;
@@ -186,75 +189,17 @@ r64_container_is_subset(const r64_env *env, const r64_container *a,
 	return r64_in_common(env, a, b) == a->card;
 }
 
-/* Walks the pairs of containers of the same high half and key of two sets. */
-typedef struct common_walk
-{
-	r64_walk	a;
-	r64_walk	b;
-	uint32_t	i;				/* next container in the bucket of a */
-	uint32_t	j;				/* next container in the bucket of b */
-} common_walk;
-
-static void
-common_start(common_walk *w, const r64_set *a, const r64_set *b)
-{
-	r64_walk_start(&w->a, a);
-	r64_walk_start(&w->b, b);
-	w->i = w->j = 0;
-}
-
-/* Moves to the next pair; returns false at the end. */
-static inline bool
-common_next(common_walk *w, r64_container *x, r64_container *y)
-{
-	const r64_bucket *a = &w->a.b;
-	const r64_bucket *b = &w->b.b;
-
-	while (w->a.live && w->b.live)
-	{
-		while (a->high == b->high && w->i < a->n && w->j < b->n)
-		{
-			uint16_t	key_a = r64_bucket_key(a, w->i);
-			uint16_t	key_b = r64_bucket_key(b, w->j);
-
-			if (key_a == key_b)
-			{
-				r64_container_at(w->a.set->env, a, w->i++, x);
-				r64_container_at(w->b.set->env, b, w->j++, y);
-				r64_poll_every(w->a.set->env, w->i, 255);
-				return true;
-			}
-			if (key_a < key_b)
-				w->i = r64_bucket_seek(a, w->i, key_b);
-			else
-				w->j = r64_bucket_seek(b, w->j, key_a);
-		}
-		w->i = w->j = 0;
-		if (a->high <= b->high)
-		{
-			bool		both = a->high == b->high;
-
-			r64_walk_next(&w->a);
-			if (both)
-				r64_walk_next(&w->b);
-		}
-		else
-			r64_walk_next(&w->b);
-	}
-	return false;
-}
-
 /* Counts the elements that a and b have in common. */
 uint64_t
 r64_and_cardinality(const r64_set *a, const r64_set *b)
 {
 	uint64_t	sum = 0;
-	common_walk w;
+	r64_pairs	p;
 	r64_container x;
 	r64_container y;
 
-	common_start(&w, a, b);
-	while (common_next(&w, &x, &y))
+	r64_pairs_start(&p, a, b, false);
+	while (r64_pairs_next(&p, &x, &y))
 		sum += r64_in_common(a->env, &x, &y);
 	return sum;
 }
@@ -263,57 +208,28 @@ r64_and_cardinality(const r64_set *a, const r64_set *b)
 bool
 r64_overlaps(const r64_set *a, const r64_set *b)
 {
-	common_walk w;
+	r64_pairs	p;
 	r64_container x;
 	r64_container y;
 
-	common_start(&w, a, b);
-	while (common_next(&w, &x, &y))
-		if (r64_containers_overlap(a->env, &x, &y))
+	r64_pairs_start(&p, a, b, false);
+	while (r64_pairs_next(&p, &x, &y))
+		if (containers_overlap(a->env, &x, &y))
 			return true;
 	return false;
-}
-
-static bool
-bucket_is_subset(const r64_env *env, const r64_bucket *a, const r64_bucket *b)
-{
-	uint32_t	j = 0;
-	r64_container x;
-	r64_container y;
-
-	if (a->n > b->n)
-		return false;
-	for (uint32_t i = 0; i < a->n; i++)
-	{
-		uint16_t	key = r64_bucket_key(a, i);
-
-		j = r64_bucket_seek(b, j, key);
-		if (j == b->n || r64_bucket_key(b, j) != key)
-			return false;
-		r64_container_at(env, a, i, &x);
-		r64_container_at(env, b, j, &y);
-		if (!r64_container_is_subset(env, &x, &y))
-			return false;
-		r64_poll_every(env, i, 255);
-	}
-	return true;
 }
 
 /* Whether every element of a is an element of b. */
 bool
 r64_is_subset(const r64_set *a, const r64_set *b)
 {
-	r64_walk	x;
-	r64_walk	y;
+	r64_pairs	p;
+	r64_container x;
+	r64_container y;
 
-	r64_walk_start(&y, b);
-	for (r64_walk_start(&x, a); x.live; r64_walk_next(&x))
-	{
-		while (y.live && y.b.high < x.b.high)
-			r64_walk_next(&y);
-		if (!y.live || y.b.high != x.b.high ||
-			!bucket_is_subset(a->env, &x.b, &y.b))
+	r64_pairs_start(&p, a, b, true);
+	while (r64_pairs_next(&p, &x, &y))
+		if (!r64_container_is_subset(a->env, &x, &y))
 			return false;
-	}
-	return true;
+	return r64_pairs_complete(&p);
 }

@@ -3,10 +3,10 @@
  * sample.c
  *	  Elements drawn at random.
  *
- * Positions are drawn, and a walk over the headers finds the elements there.
+ * Positions are drawn, and one pass over the headers finds the elements there.
  * The random numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators", 2014), so that a seed means the
- * same everywhere.
+ * splittable pseudorandom number generators", 2014), so that a seed means the same
+ * everywhere.  They are not for secrets.
  *
  * src/engine/sample.c
  *
@@ -14,14 +14,10 @@
  */
 #include "container.h"
 
-/* From this many positions in a container on, listing it is cheaper. */
+/* For this many positions in a container, listing all its elements is cheaper. */
 #define MANY_POSITIONS	64
 
-static uint64_t
-next_random(uint64_t *state)
-{
-	return r64_mix(*state += UINT64_C(0x9E3779B97F4A7C15));
-}
+#define SPLITMIX64_STEP	UINT64_C(0x9E3779B97F4A7C15)
 
 /*
  * Draws n distinct numbers below limit, ascending; n is at most half of it.
@@ -41,7 +37,7 @@ draw_positions(const r64_env *env, int64_t *out, size_t n, uint64_t limit,
 
 		while (have < n)
 		{
-			uint64_t	number = next_random(&seed) & mask;
+			uint64_t	number = r64_mix(seed += SPLITMIX64_STEP) & mask;
 
 			r64_poll_every(env, have, 0xFFFF);
 			if (number < limit)
@@ -66,13 +62,13 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 	int64_t    *listed = NULL;
 	uint64_t	before = 0;		/* elements before the container */
 	size_t		i = 0;
-	r64_walk	w;
+	r64_cursor	cur;
 
-	for (r64_walk_start(&w, s); w.live && i < n; r64_walk_next(&w))
+	for (r64_cursor_start(&cur, s); cur.live && i < n; r64_cursor_next(&cur))
 	{
-		for (uint32_t k = 0; k < w.b.n && i < n; k++)
+		for (uint32_t k = 0; k < cur.b.n && i < n; k++)
 		{
-			uint64_t	end = before + r64_bucket_card(&w.b, k);
+			uint64_t	end = before + r64_bucket_card(&cur.b, k);
 			size_t		first = i;
 			uint64_t	base;
 			r64_container c;
@@ -82,8 +78,8 @@ read_positions(const r64_set *s, int64_t *positions, size_t n)
 				i++;
 			if (i > first)
 			{
-				r64_container_at(env, &w.b, k, &c);
-				base = r64_base(&w.b, c.key);
+				r64_container_at(env, &cur.b, k, &c);
+				base = r64_base(&cur.b, c.key);
 				if (i - first >= MANY_POSITIONS)
 				{
 					if (listed == NULL)

@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * setops.c
- *	  Union, intersection, difference and symmetric difference.
+ *	  Union, intersection, difference and symmetric difference of two sets.
  *
- * One streaming merge serves all four: walk both sets bucket by bucket and
- * container by container, copy what only one side has if the operation keeps
- * it, and combine what both have.  Nothing is decoded, and long stretches of
- * one side are copied at once, so that adding one value to a set costs a walk
- * to its place and a memcpy.
+ * One streaming merge serves all four: read both sets bucket by bucket and
+ * container by container, copy what only one side has if the operation keeps it,
+ * and combine what both have.  Nothing is decoded, and long stretches of one side
+ * are copied at once, so that adding one value to a set costs a search for its
+ * container and a memcpy.
  *
- * The table below has what is specific to an operation.  The merge and the
- * choice of a kernel by container types do not know which operation it is.
+ * r64_get_operation() has all that differs between the operations; the merge and
+ * the choice of a kernel by container types do not know which one it is.  Ranges
+ * are in range.c, and many sets at once in merge.c.
  *
  * src/engine/setops.c
  *
@@ -83,8 +84,8 @@ combine_arrays(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * How many runs to count for an array or run container.  If two have more
- * than three quarters of what a run container can have, bitsets are faster.
+ * The runs of a run container, or of an array at most.  If two containers have
+ * more than three quarters of the most runs, bitsets are faster.
  */
 static inline uint32_t
 weight(const r64_container *c)
@@ -100,9 +101,9 @@ run_last(rle16_t run)
 }
 
 /*
- * Unites a run container with few runs, for which it searches; what lies
- * between is copied.  Returns how many runs there are then.  No kernel sees
- * the container, so its order need not be checked.
+ * Unites a run container with few runs: searches for the position of each, and
+ * copies the runs in between.  Returns the number of runs of the union.  No
+ * kernel sees the container, so its order need not be checked.
  */
 static uint32_t
 insert_runs(const r64_container *c, const run_container_t *few, rle16_t *out)
@@ -121,7 +122,7 @@ insert_runs(const r64_container *c, const run_container_t *few, rle16_t *out)
 				   r64_run_last(c->data, at) + 1 < start);
 		memcpy(out + n, c->data + 4 * (size_t) i, 4 * (size_t) (pos - i));
 		n += pos - i;
-		/* what the run before was united with may reach this one */
+		/* the run before, once united, may reach this one */
 		if (n > 0 && run_last(out[n - 1]) + 1 >= start)
 		{
 			start = out[--n].value;
@@ -157,10 +158,10 @@ combine_runs(const r64_operation *op, r64_writer *w,
 	r64_writer_runs(w, a->key, out.runs, (uint32_t) out.n_runs);
 }
 
-/* A union searches for runs if the other side has so many times as many. */
+/* A union searches for runs if the other side has this many times as many. */
 #define RUNS_RATIO 8
 
-/* Unites a run container with one of few runs; false if they are not such. */
+/* Unites a run container with one of few runs; false if they are others. */
 static bool
 unite_few(const r64_operation *op, r64_writer *w,
 		  const r64_container *c, const r64_container *few)
@@ -177,7 +178,7 @@ unite_few(const r64_operation *op, r64_writer *w,
 	return true;
 }
 
-/* An array of which the operation keeps what b has, or what b lacks. */
+/* An array filtered by b: the operation keeps its values in b, or not in b. */
 static void
 filter_array(const r64_operation *op, r64_writer *w,
 			 const r64_container *a, const r64_container *b)
@@ -207,7 +208,7 @@ filter_array(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
 }
 
-/* Any two containers, at least one of which is best turned into a bitset. */
+/* Two containers that are best combined as bitsets. */
 static void
 combine_bitsets(const r64_operation *op, r64_writer *w,
 				const r64_container *a, const r64_container *b)
@@ -429,7 +430,7 @@ merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
 	uint8_t    *values;
 	uint8_t    *at;
 
-	/* more than there are keys; there may be no room for so many */
+	/* more than there are keys: they share one, or are damaged */
 	if (n > UINT16_MAX + 1)
 		return false;
 	keycards = r64_writer_sparse(w, n);
@@ -513,30 +514,30 @@ merge_buckets(const r64_operation *op, r64_writer *w,
 }
 
 /*
- * Passes the buckets of a live walk whose high half is below limit (all of
- * them, if there is no limit), and copies them if keep says so.
+ * Passes the buckets from a live cursor on whose high half is below limit (all
+ * of them, if there is no limit), and copies them if keep says so.
  */
 void
-r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep, const uint32_t *limit)
+r64_pass_buckets(r64_writer *w, r64_cursor *cur, bool keep, const uint32_t *limit)
 {
-	const r64_set *s = walk->set;
-	const uint8_t *from = walk->b.start;
+	const r64_set *s = cur->set;
+	const uint8_t *from = cur->b.start;
 	const uint8_t *to = s->bytes + s->size;
 	uint64_t	n = 0;
 
 	if (limit == NULL)
 	{
 		/* no need to look at the rest: copy it as it is */
-		n = walk->left + 1;
-		walk->live = false;
+		n = cur->remaining + 1;
+		cur->live = false;
 	}
 	else
 	{
-		while (walk->live && walk->b.high < *limit)
+		while (cur->live && cur->b.high < *limit)
 		{
-			to = walk->b.end;
+			to = cur->b.end;
 			n++;
-			r64_walk_next(walk);
+			r64_cursor_next(cur);
 		}
 	}
 	if (keep)
@@ -548,8 +549,8 @@ r64_buf
 r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 {
 	r64_operation op = r64_get_operation(opcode);
-	r64_walk	x;
-	r64_walk	y;
+	r64_cursor	x;
+	r64_cursor	y;
 	r64_writer	w;
 	size_t		expected = op.keep_a || a->size < b->size ? a->size : b->size;
 
@@ -560,8 +561,8 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 	if (op.keep_b)
 		expected += b->size;
 	r64_writer_init(&w, a->env, expected);
-	r64_walk_start(&x, a);
-	r64_walk_start(&y, b);
+	r64_cursor_start(&x, a);
+	r64_cursor_start(&y, b);
 	while (x.live && y.live)
 	{
 		if (x.b.high < y.b.high)
@@ -571,8 +572,8 @@ r64_combine(r64_op opcode, const r64_set *a, const r64_set *b)
 		else
 		{
 			merge_buckets(&op, &w, &x.b, &y.b);
-			r64_walk_next(&x);
-			r64_walk_next(&y);
+			r64_cursor_next(&x);
+			r64_cursor_next(&y);
 		}
 	}
 	if (x.live)

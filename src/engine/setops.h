@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * setops.h
- *	  Set operations on parts of sets, for those that merge in other ways.
+ *	  Set operations on containers and buckets, for code that merges in other ways.
+ *
+ * Whole sets are combined with r64_combine().
  *
  * src/engine/setops.h
  *
@@ -44,7 +46,7 @@ extern r64_operation r64_get_operation(r64_op op);
 extern void r64_combine_containers(const r64_operation *op, r64_writer *w,
 								   const r64_container *a,
 								   const r64_container *b);
-extern void r64_pass_buckets(r64_writer *w, r64_walk *walk, bool keep,
+extern void r64_pass_buckets(r64_writer *w, r64_cursor *cur, bool keep,
 							 const uint32_t *limit);
 
 /* merge.c: many sets at once, from a list of them. */

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * sort.h
- *	  Sorting what has a prefix: values, or containers of many sets.
+ *	  Sorting items of several words by the high bits of their first.
+ *
+ * For the engine's own lists.  Others sort numbers with r64_sort().
  *
  * src/engine/sort.h
  *
@@ -18,8 +20,8 @@
 #define R64_POLLED		65536	/* items passed between two polls */
 
 /*
- * Sorts n items of so many words by their first word, without its low bits of
- * that number, least significant digit first.  Passes over the items once per
+ * Sorts n items of some words each by their first word without its lowest bits,
+ * low of them, least significant digit first.  Passes over the items once per
  * digit in which they differ: for ids of one time or one table, that is one to
  * three of the six.  Items that compare equal keep their order.  (Knuth, The
  * Art of Computer Programming 3, 5.2.5.)
@@ -100,9 +102,5 @@ r64_sort_items(const r64_env *env, uint64_t *items, size_t n, size_t words,
 		memcpy(items, from, n * words * sizeof(uint64_t));
 	env->release(spare);
 }
-
-/* Sorts items by their prefix. */
-#define r64_sort_prefixes(env, items, n, words) \
-	r64_sort_items(env, items, n, words, 16)
 
 #endif							/* R64_SORT_H */

@@ -3,12 +3,14 @@
  * validate.c
  *	  Bytes from elsewhere: are they a set, and are they canonical?
  *
- * Bytes are refused if they are not what RoaringFormatSpec describes, or if
- * they contradict themselves: counts, cardinalities and offsets that do not
- * match the containers; keys, values and runs out of order; trailing bytes.
- * Where the format leaves a choice, they are accepted although not canonical:
- * empty buckets, a container of another type than ours, a run cookie without
- * run containers, spare run flags that are set.
+ * Bytes are refused if they are not what RoaringFormatSpec describes, or if they
+ * contradict themselves: counts, cardinalities and offsets that do not match the
+ * containers; keys, values and runs out of order; trailing bytes.  Where the
+ * format leaves a choice, they are accepted although not canonical: empty
+ * buckets, a container of another type than ours, a run cookie without run
+ * containers, spare run flags that are set.
+ *
+ * Stored values are not checked here: they were on their way in.
  *
  * src/engine/validate.c
  *

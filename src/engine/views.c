@@ -3,6 +3,9 @@
  * views.c
  *	  Stored containers as the structs that CRoaring's functions take.
  *
+ * For functions that combine or count containers.  A question to one container is
+ * answered on the stored bytes instead (container.c).
+ *
  * src/engine/views.c
  *
  *-------------------------------------------------------------------------
@@ -198,8 +201,8 @@ r64_copy_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scrat
  * Where runs are many, filling one after the other would spend its time on
  * branches that nobody can predict.  Instead, subtract the first bit of each
  * run and add the bit that follows the last one, as if the words were one long
- * number: 2^end - 2^start has all bits of a run.  What a word borrows from the
- * next one is left for a second pass.
+ * number: 2^end - 2^start has all bits of a run.  A second pass subtracts what a
+ * word borrows from the next one.
  */
 static void
 set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,

@@ -60,7 +60,7 @@ r64_make_run(uint32_t first, uint32_t last)
 	return run;
 }
 
-/* Up to so many runs are best set one after the other. */
+/* Up to this many runs are best set one after the other. */
 #define R64_FEW_RUNS 128
 
 /* Sets the values of runs, which must lie within the container. */
@@ -72,8 +72,8 @@ r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
 }
 
 /*
- * Sets the bits of an array's n values.  These are parameters and not a
- * container: as words might overlap that, it would be read anew for every value.
+ * Sets the bits of an array's n values.  The parameters are not a container,
+ * which the compiler would read again for each value, as words might overlap it.
  */
 static inline void
 r64_set_values(uint64_t *words, const uint8_t *values, uint32_t n)

@@ -3,24 +3,27 @@
  * writer.c
  *	  Writing a set, every container in its canonical form.
  *
+ * The caller appends buckets and containers in ascending order.  Values and ranges
+ * in any order are for build.c, which calls this.
+ *
  * src/engine/writer.c
  *
  *-------------------------------------------------------------------------
  */
 #include "writer.h"
 
-/* At most this much too much is reserved for the header of an open bucket. */
+/* The most bytes that are reserved in vain for the header of an open bucket. */
 #define HEADER_SLACK (r64_bucket_header_size(MAX_CONTAINERS, true) + 16)
 #define MAX_CONTAINERS 65536	/* in a bucket */
 
-#define FIRST_ROOM 256			/* containers staged without growing */
+#define FIRST_STAGED 256		/* containers staged without growing */
 #define MAX_WASTE 8192			/* bytes that are not worth giving back */
 
 /*
- * Sets of more than two steps get room in steps, so that memory that a slightly
- * smaller one has had can be used again: new memory costs more than the copy.
+ * Above two steps, capacity is rounded up to a step, so that the block of a
+ * slightly smaller set can be reused: new memory costs more than the copy.
  */
-#define ROOM_STEP 32768
+#define CAPACITY_STEP 32768
 
 static void
 too_large(const r64_env *env)
@@ -28,7 +31,7 @@ too_large(const r64_env *env)
 	env->fail(R64_TOO_LARGE, "result too large");
 }
 
-/* Makes room for so many more bytes at the end. */
+/* Grows the memory to have more bytes free at the end. */
 void
 r64_writer_grow(r64_writer *w, size_t more)
 {
@@ -47,23 +50,23 @@ r64_writer_grow(r64_writer *w, size_t more)
 	w->cap = cap;
 }
 
-/* Makes room for so many staged containers. */
+/* Grows the list of staged containers to n. */
 void
-r64_writer_stage(r64_writer *w, uint32_t room)
+r64_writer_stage(r64_writer *w, uint32_t n)
 {
 	const r64_env *env = w->env;
 	size_t		size;
 
-	if (room <= w->room)
+	if (n <= w->staged_capacity)
 		return;
-	if (room < 2 * w->room)
-		room = 2 * w->room;
-	if (room < FIRST_ROOM)
-		room = FIRST_ROOM;
-	size = room * sizeof(r64_staged);
+	if (n < 2 * w->staged_capacity)
+		n = 2 * w->staged_capacity;
+	if (n < FIRST_STAGED)
+		n = FIRST_STAGED;
+	size = n * sizeof(r64_staged);
 	w->staged = w->staged == NULL ? env->alloc(size) :
 		env->resize(w->staged, size);
-	w->room = room;
+	w->staged_capacity = n;
 }
 
 /* Starts a set; expected is a guess at its size in bytes. */
@@ -73,8 +76,8 @@ r64_writer_init(r64_writer *w, const r64_env *env, size_t expected)
 	memset(w, 0, sizeof(*w));
 	w->env = env;
 	w->cap = expected + R64_HEADER_SIZE;
-	if (w->cap > 2 * ROOM_STEP)
-		w->cap = (w->cap | (ROOM_STEP - 1)) + 1;
+	if (w->cap > 2 * CAPACITY_STEP)
+		w->cap = (w->cap | (CAPACITY_STEP - 1)) + 1;
 	if (w->cap > env->max_size + HEADER_SLACK)
 		w->cap = env->max_size + HEADER_SLACK;
 	w->base = env->alloc(env->headroom + w->cap);
@@ -190,8 +193,8 @@ r64_writer_end(r64_writer *w)
 
 /*
  * Begins a bucket of n <= 65536 containers of one value each, which the
- * caller writes in place.  Returns room for n times key and cardinality - 1
- * (four bytes), then 4 * n bytes more, then n values.  Nothing is appended
+ * caller writes in place.  Returns where to write n times key and cardinality - 1
+ * (four bytes); n values follow after another 4 * n bytes.  Nothing is appended
  * before r64_writer_sparse_end.
  */
 uint8_t *
@@ -201,7 +204,7 @@ r64_writer_sparse(r64_writer *w, uint32_t n)
 							  2 * (size_t) n) + 12;
 }
 
-/* Appends the bucket for which r64_writer_sparse has returned room. */
+/* Appends the bucket that r64_writer_sparse has begun. */
 void
 r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n)
 {
@@ -391,14 +394,14 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 }
 
 /*
- * Writes the runs of a bitset, nruns of them.  A run is two places where bits
- * change, and all of them are found by one kernel, without a branch for each.
+ * Writes the runs of a bitset, nruns of them.  A run lies between two
+ * changes of bits, and one kernel finds all changes, without a branch for each.
  */
 static void
 store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 {
 	r64_words	changes;
-	r64_values	places;
+	r64_values	at;
 	uint64_t	before = 0;
 
 	for (uint32_t i = 0; i < R64_BITSET_WORDS; i++)
@@ -407,15 +410,15 @@ store_bitset_runs(uint8_t *p, const uint64_t *words, uint32_t nruns)
 		before = words[i] >> 63;
 	}
 	/* a run through the last value ends at 65536, which is 0 here */
-	places.v[r64_kernel.bitset_extract_setbits_uint16(changes.w, R64_BITSET_WORDS,
-													  places.v, 0)] = 0;
+	at.v[r64_kernel.bitset_extract_setbits_uint16(changes.w, R64_BITSET_WORDS,
+												  at.v, 0)] = 0;
 	for (uint32_t i = 0; i < nruns; i++)
 	{
-		uint16_t	start = places.v[2 * i];
+		uint16_t	start = at.v[2 * i];
 
 		r64_store16(p + 4 * (size_t) i, start);
 		r64_store16(p + 4 * (size_t) i + 2,
-					(uint16_t) (places.v[2 * i + 1] - 1 - start));
+					(uint16_t) (at.v[2 * i + 1] - 1 - start));
 	}
 }
 

@@ -3,11 +3,11 @@
  * writer.h
  *	  Writing a set: buckets and containers appended in ascending order.
  *
- * A bucket's header comes before its containers but depends on their number
- * and types.  So r64_writer_begin reserves room for the header that the
- * caller expects, and the containers are written behind it.  What the header
- * will say is kept aside. r64_writer_end writes it, and moves the containers
- * if the guess was wrong.
+ * A bucket's header comes before its containers but depends on their number and
+ * types.  So r64_writer_begin reserves space for the header that the caller
+ * expects, the containers are written behind it, and their header entries are
+ * kept aside.  r64_writer_end writes the header, and moves the containers if the
+ * guess was wrong.
  *
  * src/engine/writer.h
  *
@@ -18,7 +18,7 @@
 
 #include "views.h"
 
-/* What the header of the open bucket will say about one container. */
+/* A container's entry in the header of the open bucket. */
 typedef struct r64_staged
 {
 	uint32_t	keycard;		/* key | (cardinality - 1) << 16 */
@@ -40,7 +40,7 @@ typedef struct r64_writer
 	size_t		data;			/* of its first container */
 	uint32_t	n;				/* containers so far */
 	uint32_t	nruns;			/* run containers among them */
-	uint32_t	room;			/* entries of staged */
+	uint32_t	staged_capacity;
 	r64_staged *staged;			/* from env->alloc, or NULL */
 } r64_writer;
 
@@ -65,8 +65,8 @@ extern void r64_writer_runs(r64_writer *w, uint16_t key,
 extern uint32_t r64_bitset_runs(const uint64_t *words);
 
 /*
- * What the above are made of.  It is inline because containers can be so
- * small that a call would cost more than the work.
+ * The parts of the functions above, inline because containers can be so small
+ * that a call would cost more than the work.
  */
 static inline uint8_t *
 r64_writer_at(r64_writer *w, size_t pos)
@@ -75,9 +75,9 @@ r64_writer_at(r64_writer *w, size_t pos)
 }
 
 extern void r64_writer_grow(r64_writer *w, size_t more);
-extern void r64_writer_stage(r64_writer *w, uint32_t room);
+extern void r64_writer_stage(r64_writer *w, uint32_t n);
 
-/* Returns room for more bytes at the end; the caller then advances len. */
+/* Reserves more bytes at the end, where the caller writes and advances len. */
 static inline uint8_t *
 r64_writer_reserve(r64_writer *w, size_t more)
 {
@@ -86,14 +86,14 @@ r64_writer_reserve(r64_writer *w, size_t more)
 	return r64_writer_at(w, w->len);
 }
 
-/* Stages the header entry of a container; returns room for its size bytes. */
+/* Stages a container's header entry; returns where to write its size bytes. */
 static inline uint8_t *
 r64_writer_append(r64_writer *w, uint16_t key, uint32_t card, bool is_run,
 				  size_t size)
 {
 	uint8_t    *p = r64_writer_reserve(w, size);
 
-	if (R64_UNLIKELY(w->n == w->room))
+	if (R64_UNLIKELY(w->n == w->staged_capacity))
 		r64_writer_stage(w, w->n + 1);
 	w->staged[w->n].keycard = key | (card - 1) << 16;
 	w->staged[w->n].offset = (uint32_t) (w->len - w->data);

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * gin.c
- *	  The GIN operator class.
+ *	  The GIN operator class; the cost of its scans is in planner/selfuncs.c.
  *
- * The keys of an index are bigints: the elements themselves, or the numbers
- * of the containers that hold them, which are the elements without their low
- * 16 bits.  Either way a key is element >> shift, so keys are ordered as
- * elements are, and a range of elements is a range of keys.  NULLs and sets
- * without elements have no key; GIN keeps entries of its own for them.  What the
- * keys are is an option of the operator class:
+ * The keys of an index are bigints: the elements themselves, or the numbers of the
+ * containers that hold them, which are the elements without their low 16 bits.
+ * Either way a key is element >> shift, so keys are ordered as elements are, and a
+ * range of elements is a range of keys.  NULLs and empty sets have no key; GIN
+ * keeps entries of its own for them.  An option of the operator class selects the
+ * keys:
  *
  *		CREATE INDEX ... USING gin (tags gin_roaring64_ops (key = container))
  *
@@ -17,14 +17,14 @@
  * limits, and past them the index finds more rows than match and the operator
  * itself decides:
  *
- *	- to contain a set or a range, or to equal a set, is to have all of its
- *	  keys.  Some are enough to find few rows: up to MAX_REQUIRED of them,
- *	  evenly spaced and with both ends;
+ *	- a row that contains a set or a range, or equals a set, has all of its keys.
+ *	  Some of them find few enough rows: up to MAX_REQUIRED, evenly spaced and with
+ *	  both ends;
  *
- *	- to overlap it, or to be contained in it, is to have one of its keys, or
- *	  for the latter none at all.  There none may be left out.  Keys that
- *	  follow each other are searched for as a range, by a partial match; if
- *	  that is still too many, so are all from the first to the last.
+ *	- a row that overlaps it, or is contained in it, has one of its keys, or is
+ *	  empty.  So no key may be omitted.  Consecutive keys are searched for as a
+ *	  range, by a partial match; if these are still too many, so are all from the
+ *	  first to the last.
  *
  * src/index/gin.c
  *
@@ -53,23 +53,23 @@
 #define GIN_EQUAL				8	/* column = roaring64 */
 
 /*
- * GIN sorts the keys of a value in one allocation of so many bytes for each
+ * Bytes per key in the one allocation in which GIN sorts the keys of a value
  * (keyEntryData in ginutil.c).
  */
 #define BYTES_PER_KEY	16
 #define MAX_KEYS		((int) (MaxAllocSize / BYTES_PER_KEY))
 
 /*
- * Every key costs a descent of the tree and some work a row that is found.
- * Rows that have so many evenly spaced elements of a set, and not all of it,
- * are few wherever the index is of use at all.
+ * Every key costs a descent of the tree and some work for each row found.  Rows that
+ * have this many evenly spaced elements of a set, but not all of it, are few
+ * wherever the index is of any use.
  */
 #define MAX_REQUIRED	128
 
-/* Ranges, each of which is read into a bitmap of its own of up to work_mem bytes. */
+/* The most ranges; each is read into a bitmap of up to work_mem bytes. */
 #define MAX_RANGES	32
 
-/* What a search looks for, a key or a range of them, as GIN's extra_data. */
+/* A key or a range of keys to search for, as GIN's extra_data. */
 typedef struct SearchKey
 {
 	int64		first;
@@ -108,8 +108,8 @@ get_shift(FunctionCallInfo fcinfo)
 }
 
 /*
- * roaring64_gin_options(internal) returns void: tells the server which
- * options there are.
+ * roaring64_gin_options(internal) returns void: describes the options to the
+ * server.
  */
 PG_FUNCTION_INFO_V1(roaring64_gin_options);
 Datum
@@ -126,8 +126,8 @@ roaring64_gin_options(PG_FUNCTION_ARGS)
 }
 
 /*
- * Finds the first run of consecutive keys of a set, none of them before from.
- * Returns false if there is none.
+ * Finds the first run of consecutive keys of a set from a key on; returns false if
+ * there is none.
  */
 static bool
 next_run(r64_set *set, int shift, int64 from,
@@ -189,8 +189,8 @@ typedef struct SearchKeys
 	int			shift;			/* of elements, to make keys */
 	SearchKey  *keys;			/* ascending */
 	int			n;
-	int			nranges;		/* of them, those of more than one key */
-	bool		inexact;		/* to have them does not suffice */
+	int			nranges;		/* entries of more than one key */
+	bool		inexact;		/* a row that has them need not match */
 } SearchKeys;
 
 static void
@@ -213,8 +213,8 @@ spaced(uint64 span, uint64 steps, uint64 i)
 }
 
 /*
- * All keys of the set, or of the integers from lo to hi if there is none; or as
- * many as are enough.  Each is a single one.
+ * Adds the keys of the set, or of the integers from lo to hi if it is NULL: all, or
+ * as many as are enough, each as a single key.
  */
 static void
 require(SearchKeys *search, r64_set *set, int64 lo, int64 hi)
@@ -227,12 +227,12 @@ require(SearchKeys *search, r64_set *set, int64 lo, int64 hi)
 	search->inexact |= (steps < span);
 	for (uint64 i = 0; i <= steps; i++)
 	{
-		uint64		place = spaced(span, steps, i);
-		int64		key = (int64) ((uint64) first + place);
+		uint64		position = spaced(span, steps, i);
+		int64		key = (int64) ((uint64) first + position);
 
 		if (set != NULL)
 		{
-			if (!r64_select(set, place, &key))
+			if (!r64_select(set, position, &key))
 				break;
 			key >>= search->shift;
 		}
@@ -242,8 +242,8 @@ require(SearchKeys *search, r64_set *set, int64 lo, int64 hi)
 }
 
 /*
- * Adds the keys from first to last, as a range if they are many.  Returns false
- * if that would exceed a limit.
+ * Adds the keys from first to last, as a range if they are many; returns false if
+ * that would exceed a limit.
  */
 static bool
 cover_run(SearchKeys *search, int64 first, int64 last)
@@ -264,8 +264,8 @@ cover_run(SearchKeys *search, int64 first, int64 last)
 }
 
 /*
- * Exactly the keys of the set.  Returns false, with search->keys in disorder,
- * if there are too many.
+ * Adds exactly the keys of the set; returns false, with search->keys undefined, if
+ * they are too many.
  */
 static bool
 cover_exactly(SearchKeys *search, r64_set *set)
@@ -287,8 +287,8 @@ cover_exactly(SearchKeys *search, r64_set *set)
 }
 
 /*
- * Chooses the keys, none if the operand is empty.  Returns which rows without
- * any of them are to be found as well.
+ * Chooses the keys, which an empty operand does not have.  Returns the search mode,
+ * which says whether rows without any of the keys are found as well.
  */
 static int32
 choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
@@ -342,8 +342,8 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 
 /*
  * roaring64_gin_extract_query(roaring64, internal, smallint, internal,
- * internal, internal, internal) returns internal: the keys to look for.  The
- * first argument is of the type that the operator has on its right.
+ * internal, internal, internal) returns internal: the keys to look for.  The first
+ * argument is the operator's right one.
  */
 PG_FUNCTION_INFO_V1(roaring64_gin_extract_query);
 Datum
@@ -391,8 +391,7 @@ roaring64_gin_compare_partial(PG_FUNCTION_ARGS)
 }
 
 /*
- * Whether a row has all of the keys, if one that it has not decides that; or
- * any of them, if one that it has does.
+ * AND of the keys if GIN_FALSE decides, OR if GIN_TRUE does.
  */
 static GinTernaryValue
 combine_keys(const GinTernaryValue *check, int nkeys, GinTernaryValue decides)
@@ -411,12 +410,11 @@ combine_keys(const GinTernaryValue *check, int nkeys, GinTernaryValue decides)
 
 /*
  * roaring64_gin_triconsistent(internal, smallint, roaring64, integer,
- * internal, internal, internal) returns "char": whether a row matches, from
- * which keys it has, where of some that may not be known; GIN_MAYBE leaves it to
- * the operator.
+ * internal, internal, internal) returns "char": whether a row matches, by the keys
+ * that it has or may have; GIN_MAYBE leaves it to the operator.
  *
- * A search without keys is one for the empty set or the empty range, which
- * every row contains.
+ * A search without keys is for the empty set or the empty range, which every row
+ * contains.
  */
 PG_FUNCTION_INFO_V1(roaring64_gin_triconsistent);
 Datum
@@ -447,7 +445,7 @@ roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 			break;
 		case GIN_CONTAINED_SET:
 		case GIN_CONTAINED_RANGE:
-			result = GIN_MAYBE; /* whichever it has */
+			result = GIN_MAYBE; /* whichever keys it has */
 			break;
 		default:
 			elog(ERROR, "unknown strategy number: %d", strategy);

@@ -6,10 +6,11 @@
  * The server has two plans for this.  An array of the elements takes a search of
  * the index for each of them; the range that they span reads nearly all of the
  * index.  Neither suits all sets, and a parameter or the result of a subquery is
- * not known when the plan is made.  So this scan finds out as it goes.
+ * not known when the plan is made.  So this scan adapts while it runs.  Its path
+ * and its price are in planner/lookuppath.c.
  *
- * It goes through the index in steps, short ones where the elements lie apart and
- * long ones where they are dense (walk.c).  A row is fetched from the table only
+ * It reads the index in steps, short ones where the elements lie apart and
+ * long ones where they are dense (steps.c).  A row is fetched from the table only
  * after its id is known to be in the set, and not at all if the index has all
  * columns wanted and the visibility map has its page, as by core's index-only
  * scan.
@@ -17,7 +18,7 @@
  * Rows that may come in any order are fetched in the order of the table, batch
  * by batch, so that a page is not visited again for every id that has rows on
  * it.  The first are fetched at once, as the query may need no more.  VACUUM may
- * give a place in a batch to another row, which our snapshot does not see.
+ * give a TID in a batch to another row, which our snapshot does not see.
  *
  * When this has cost as much as reading the whole table would, the scan does
  * read the whole table, for the ids that it has not reached yet.  So it takes
@@ -49,16 +50,15 @@
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 
-#include "engine/sort.h"
 #include "index/scans.h"
-#include "index/walk.h"
+#include "index/steps.h"
 #include "server_planner.h"
 #include "type/roaring64.h"
 
-/* Rows to fetch as they are found, before the first batch of several. */
+/* Rows to fetch one by one before the first batch. */
 #define MIN_BATCH		64
 
-/* How many times as many rows as before a batch has, if work_mem allows. */
+/* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
 typedef struct LookupState
@@ -67,8 +67,8 @@ typedef struct LookupState
 	LookupPlan	plan;
 	ExprState  *id;
 	List	   *sets;			/* expressions: the first without the others */
-	FmgrInfo   *without;		/* call sites of "-", of which each keeps what
-								 * comes again */
+	FmgrInfo   *without;		/* a call site of "-" for each, which caches
+								 * its arguments */
 	ExprState  *condition;
 	Relation	index;
 	IndexScanDesc entries;
@@ -82,14 +82,14 @@ typedef struct LookupState
 	/* this scan */
 	bool		begun;
 	r64_set		set;
-	Walk		steps;			/* through the index */
+	Steps		steps;			/* through the index */
 	BlockNumber page;			/* of the table, where we are */
 	double		cost;
 
-	uint64	   *batch;			/* rows to fetch: block and offset of each */
-	uint64		room;			/* for so many */
-	uint64		batched;		/* so many */
-	uint64		taken;			/* of them */
+	uint64	   *batch;			/* TIDs of rows to fetch: block << 16 | offset */
+	uint64		capacity;		/* of the batch */
+	uint64		batched;		/* TIDs in it */
+	uint64		next;			/* the first not fetched */
 	uint64		found;			/* rows of this and earlier batches */
 } LookupState;
 
@@ -104,7 +104,15 @@ roaring64_pack_lookup(const LookupPlan *plan)
 								PointerGetDatum(bytes), false, false));
 }
 
-/* Nothing is left to find, and what was in use is freed. */
+static void
+unpack_lookup(const List *packed, LookupPlan *plan)
+{
+	Const	   *bytes = linitial_node(Const, packed);
+
+	memcpy(plan, VARDATA(DatumGetPointer(bytes->constvalue)), sizeof(*plan));
+}
+
+/* Ends the lookup, and frees what it used. */
 static void
 end_lookup(LookupState *state)
 {
@@ -113,7 +121,7 @@ end_lookup(LookupState *state)
 	state->table = NULL;
 	MemoryContextReset(state->context);
 	state->batch = NULL;
-	state->room = state->batched = state->taken = 0;
+	state->capacity = state->batched = state->next = 0;
 	state->steps.in_step = false;
 	state->steps.done = true;
 }
@@ -123,7 +131,7 @@ static void
 begin_lookup(LookupState *state)
 {
 	MemoryContext oldcontext;
-	Datum		left = (Datum) 0;
+	Datum		set = (Datum) 0;
 	bool		isnull = false;
 	ListCell   *cell;
 
@@ -141,22 +149,22 @@ begin_lookup(LookupState *state)
 
 		if (isnull)
 			break;
-		left = i == 0 ? value :
-			FunctionCall2(&state->without[i], left, value);
+		set = i == 0 ? value :
+			FunctionCall2(&state->without[i], set, value);
 	}
 	if (!isnull)
 	{
-		state->set = DatumGetRoaring64(left);
+		state->set = DatumGetRoaring64(set);
 		r64_index_set(&state->set);
 		state->elements += r64_cardinality(&state->set);
-		roaring64_walk_begin(&state->steps, &state->set,
-							 state->plan.direction >= 0, state->plan.negated);
+		roaring64_begin_steps(&state->steps, &state->set,
+							  state->plan.direction >= 0, state->plan.negated);
 	}
 	MemoryContextSwitchTo(oldcontext);
 }
 
 /*
- * Restarts the scan of the index, for the entries from lo to hi.  It has room for
+ * Restarts the scan of the index, for the entries from lo to hi.  It was begun with
  * two keys, but the server takes less time for each entry if there is one.
  */
 static void
@@ -181,19 +189,19 @@ restart_scan(LookupState *state, int64 lo, int64 hi)
 }
 
 /*
- * The entry that the walk has reached.  It is the walk's copy, which it makes if
- * it once was to return index tuples: see begin_scan().
+ * The index entry just found.  It is the scan's copy, which it makes if it was
+ * once asked to return index tuples: see begin_scan().
  */
 static IndexTuple
 current_entry(LookupState *state)
 {
-	BTScanOpaque walk = (BTScanOpaque) state->entries->opaque;
+	BTScanOpaque scan = (BTScanOpaque) state->entries->opaque;
 
-	return (IndexTuple) (walk->currTuples +
-						 walk->currPos.items[walk->currPos.itemIndex].tupleOffset);
+	return (IndexTuple) (scan->currTuples +
+						 scan->currPos.items[scan->currPos.itemIndex].tupleOffset);
 }
 
-/* Puts what the index has of a row in a slot. */
+/* Stores the columns that the index has in a slot. */
 static void
 store_entry(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
 {
@@ -214,15 +222,15 @@ store_entry(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
 }
 
 /*
- * Walks to the next entry whose id is in the set, of which it returns the row's
- * place; NULL if there is none, or if it is time to read the whole table.
+ * Finds the next entry whose id is in the set, and returns the TID of its row;
+ * NULL if there is none, or if it is time to read the whole table.
  */
 static ItemPointer
-walk_to_entry(LookupState *state)
+next_entry(LookupState *state)
 {
 	TupleDesc	desc = RelationGetDescr(state->index);
 	bool		reversed = state->index->rd_indoption[0] & INDOPTION_DESC;
-	Walk	   *steps = &state->steps;
+	Steps	   *steps = &state->steps;
 	ScanDirection direction = steps->ascending != reversed ?
 		ForwardScanDirection : BackwardScanDirection;
 
@@ -235,7 +243,7 @@ walk_to_entry(LookupState *state)
 		CHECK_FOR_INTERRUPTS();
 		if (!steps->in_step)
 		{
-			if (!roaring64_walk_step(steps))
+			if (!roaring64_next_step(steps))
 				return NULL;
 			state->cost += state->plan.descent_cost;
 			InstrCountTuples2(state, 1);
@@ -245,13 +253,13 @@ walk_to_entry(LookupState *state)
 		tid = index_getnext_tid(state->entries, direction);
 		if (tid == NULL)
 		{
-			roaring64_walk_end_step(steps);
+			roaring64_end_step(steps);
 			continue;
 		}
 		id = DatumGetInt64(index_getattr(current_entry(state), 1, desc,
 										 &isnull));
 		state->cost += cpu_index_tuple_cost;
-		if (!roaring64_walk_wants(steps, id))
+		if (!roaring64_step_wants(steps, id))
 			continue;
 		steps->in_step = id == steps->from ||
 			state->cost <= state->plan.table_cost;
@@ -263,7 +271,7 @@ walk_to_entry(LookupState *state)
 }
 
 /*
- * Finds the rows to fetch next, and sorts them by their place in the table.
+ * Finds the rows to fetch next, and sorts them by their TID.
  * Returns false if there are none.
  */
 static bool
@@ -272,26 +280,30 @@ fill_batch(LookupState *state)
 	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
 		(2 * sizeof(uint64));	/* sorting takes as much again */
 
-	/* what is kept of an index entry is lost when the walk goes on */
+	/* the copy of an index entry is lost when the scan finds the next one */
 	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
 		state->found < MIN_BATCH ? 1 : Min(state->found * BATCH_GROWTH, most);
 	ItemPointer tid;
 
-	if (size > state->room)
+	if (size > state->capacity)
 	{
-		state->room = size;
+		state->capacity = size;
 		state->batch = MemoryContextAlloc(state->context,
 										  sizeof(uint64) * size);
 	}
-	/* where the walk is now is not the entry of a row that proved dead */
-	if (state->room > 1)
+
+	/*
+	 * After a batch the scan is past the row found dead: it must not kill the
+	 * entry that it is on.
+	 */
+	if (state->capacity > 1)
 		state->entries->kill_prior_tuple = false;
-	state->batched = state->taken = 0;
-	while (state->batched < size && (tid = walk_to_entry(state)) != NULL)
+	state->batched = state->next = 0;
+	while (state->batched < size && (tid = next_entry(state)) != NULL)
 		state->batch[state->batched++] =
 			(uint64) ItemPointerGetBlockNumber(tid) << 16 |
 			ItemPointerGetOffsetNumber(tid);
-	r64_sort_items(&roaring64_env, state->batch, state->batched, 1, 0);
+	r64_sort(&roaring64_env, state->batch, state->batched);
 	state->found += state->batched;
 	return state->batched > 0;
 }
@@ -300,13 +312,13 @@ fill_batch(LookupState *state)
 static bool
 fetch_row(LookupState *state, TupleTableSlot *slot)
 {
-	uint64		place = state->batch[state->taken++];
-	BlockNumber page = (BlockNumber) (place >> 16);
+	uint64		row = state->batch[state->next++];
+	BlockNumber page = (BlockNumber) (row >> 16);
 	Relation	table = state->css.ss.ss_currentRelation;
 	ItemPointerData tid;
 
 	CHECK_FOR_INTERRUPTS();
-	ItemPointerSet(&tid, page, (OffsetNumber) place);
+	ItemPointerSet(&tid, page, (OffsetNumber) row);
 	state->cost += cpu_tuple_cost;
 	if (state->plan.index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
 		PredicateLockPage(table, page, state->entries->xs_snapshot);
@@ -375,11 +387,11 @@ next_row(ScanState *ss)
 
 	if (!state->begun)
 		begin_lookup(state);
-	/* what the set was read from is no cost of the lookup */
+	/* reading the set is no cost of the lookup */
 	read = BLOCKS_READ;
 	if (state->table == NULL)
 	{
-		while (!found && (state->taken < state->batched || fill_batch(state)))
+		while (!found && (state->next < state->batched || fill_batch(state)))
 			found = fetch_row(state, slot);
 		state->cost += random_page_cost * (double) (BLOCKS_READ - read);
 	}
@@ -387,7 +399,7 @@ next_row(ScanState *ss)
 		found = read_to_row(state, slot);
 	if (found)
 		return slot;
-	/* else the lookups of all partitions would have their sets at once */
+	/* or the lookups of all partitions would keep their sets at once */
 	end_lookup(state);
 	return ExecClearTuple(slot);
 }
@@ -413,15 +425,15 @@ exec_lookup(CustomScanState *node)
 }
 
 /*
- * Makes the scan's expressions.  The server has set them up for virtual tuples, but
- * our rows may be those of the table, so all are made again, and their subqueries
- * listed again.
+ * Makes the scan's expressions.  The server has made them for virtual tuples, but
+ * our rows may be the table's, so all are made again, and their subqueries listed
+ * again.
  */
 static void
 make_expressions(LookupState *state, CustomScan *plan, EState *estate)
 {
 	ScanState  *ss = &state->css.ss;
-	List	   *sets = lsecond(plan->custom_exprs);
+	List	   *sets = list_nth(plan->custom_exprs, LOOKUP_SETS);
 	ListCell   *cell;
 
 	ss->ps.subPlan = NIL;
@@ -430,12 +442,17 @@ make_expressions(LookupState *state, CustomScan *plan, EState *estate)
 							 table_slot_callbacks(ss->ss_currentRelation));
 	ExecAssignScanProjectionInfo(ss);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, &ss->ps);
-	/* also rows of the table get its id, whatever the scan returns */
+
+	/*
+	 * the id is also evaluated on rows of the table, whatever the scan
+	 * returns
+	 */
 	ss->ps.scanopsfixed = false;
-	state->id = ExecInitExpr(linitial(plan->custom_exprs), &ss->ps);
+	state->id = ExecInitExpr(list_nth(plan->custom_exprs, LOOKUP_ID), &ss->ps);
 	ss->ps.scanopsfixed = true;
 	state->sets = ExecInitExprList(sets, &ss->ps);
-	state->condition = ExecInitExpr(lthird(plan->custom_exprs), &ss->ps);
+	state->condition = ExecInitExpr(list_nth(plan->custom_exprs, LOOKUP_TEST),
+									&ss->ps);
 	state->without = palloc0(sizeof(FmgrInfo) * list_length(sets));
 	foreach(cell, sets)
 	{
@@ -458,10 +475,8 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ScanState  *ss = &node->ss;
 	Relation	relation = ss->ss_currentRelation;
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
-	Const	   *packed = linitial_node(Const, plan->custom_private);
 
-	memcpy(&state->plan, VARDATA(DatumGetPointer(packed->constvalue)),
-		   sizeof(state->plan));
+	unpack_lookup(plan->custom_private, &state->plan);
 	make_expressions(state, plan, estate);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -480,10 +495,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	ss->ss_ScanTupleSlot->tts_tableOid = RelationGetRelid(relation);
 
 	/*
-	 * A scan that returns index tuples has room for copies of them, made when
-	 * it starts, but stays on the page until it needs the next one, for which
-	 * VACUUM waits.  Unless the visibility map is asked, that is not needed.
-	 * Each start asks xs_want_itup anew, but what room there is stays.
+	 * A scan that returns index tuples allocates a workspace for copies of
+	 * them when it starts, but stays on the page until it needs the next one,
+	 * for which VACUUM waits.  Unless the visibility map is asked, that is
+	 * not needed.  Each start asks xs_want_itup anew, but the workspace
+	 * stays.
 	 */
 	state->entries->xs_want_itup = true;
 	restart_scan(state, 0, 0);
@@ -524,11 +540,11 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	ExplainPropertyText("Index Name", get_rel_name(state->plan.index), es);
 	ExplainPropertyText("Index Cond",
-						deparse_expression(lthird(plan->custom_exprs), context,
-										   es->verbose, false), es);
+						deparse_expression(list_nth(plan->custom_exprs, LOOKUP_TEST),
+										   context, es->verbose, false), es);
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
-	/* the server adds up its own counters over workers, but not ours */
+	/* the server adds up only its own counters over workers */
 	ExplainPropertyInteger("Set Elements", NULL, (int64) state->elements, es);
 	ExplainPropertyInteger("Index Searches", NULL,
 						   (int64) node->ss.ps.instrument->ntuples2, es);

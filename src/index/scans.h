@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * scans.h
- *	  What the planner has to know of scans: by a lookup of the elements of a set
- *	  in a btree, and by GIN.
+ *	  What the planner has to know of the scans of a lookup and of GIN: their plans,
+ *	  limits and unit costs.
+ *
+ * The scans themselves are in lookup.c and gin.c.
  *
  * src/index/scans.h
  *
@@ -16,35 +18,38 @@
 #include "server_planner.h"
 
 /*
- * The cost of going to another page of the table that is in memory.  One that
- * is not costs random_page_cost besides.
+ * The cost of going to another page of the table, in memory.  Reading it costs
+ * random_page_cost in addition.
  */
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
 /*
- * Single keys that GIN looks for if one is enough.  For every row that is found it
- * looks at each of them, so the work grows with the square: scattered over half
- * the keys of an index, 2000 take as long as the range that covers them, and 8000
- * twenty times as long.
+ * The most single keys to search GIN for if any will do.  GIN checks each of them
+ * for every row found, so the work grows with the square: scattered over half the
+ * keys of an index, 2000 take as long as the range that covers them, and 8000 twenty
+ * times as long.
  */
 #define GIN_MAX_SINGLE	1024
 
-/* From how many keys on a range is cheaper than to look for each. */
+/* From this many keys on a range is cheaper than single keys. */
 #define GIN_MIN_RANGE	8
 
-/*
- * What a plan of a lookup has in addition to any scan's.  custom_exprs are the
- * first column of the index; the set, and those that are left out of it; the
- * test.  custom_private is this.
- */
+/* The custom_exprs of a lookup's plan, by position. */
+enum
+{
+	LOOKUP_ID,					/* the first column of the index */
+	LOOKUP_SETS,				/* a list: the set, then those to subtract */
+	LOOKUP_TEST					/* what the rows found pass */
+};
+
+/* Its custom_private, which roaring64_pack_lookup() makes. */
 typedef struct LookupPlan
 {
 	Oid			index;
 	int			direction;		/* of the rows: 1 ascending, -1 descending, 0
 								 * any */
-	bool		index_only;		/* the index has all columns that are asked
-								 * for */
-	bool		negated;		/* ids are wanted that are not in the set */
+	bool		index_only;		/* the index has all columns wanted */
+	bool		negated;		/* ids outside of the set are wanted */
 	double		descent_cost;	/* of a search of the index */
 	double		table_cost;		/* of reading the whole table instead */
 } LookupPlan;

@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * expressions.c
- *	  What is known of an expression before the query runs: what function it
- *	  calls, its value, or how many elements it will have.
+ *	  What the planner can know of an expression: the function that it calls, its
+ *	  value, its number of elements, and the cost of a set operation.
+ *
+ * Which rows pass a test is estimated in selfuncs.c.
  *
  * src/planner/expressions.c
  *
@@ -10,27 +12,29 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "utils/memutils.h"
 
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
-/* The C function behind a function; NULL if that is none. */
+/* The C function behind a function of an extension, or NULL. */
 PGFunction
 roaring64_c_function(Oid function)
 {
 	FmgrInfo	info;
 
-	if (function < FirstGenbkiObjectId) /* the server's, or none */
+	if (function < FirstGenbkiObjectId) /* the server's, or invalid */
 		return NULL;
 	fmgr_info(function, &info);
 	return info.fn_addr;
 }
 
 /*
- * The arguments of an expression that is a call or an operator, and in *function
- * what it calls; NIL and InvalidOid if it is neither.
+ * The arguments of a function call or an operator, and its function in *function;
+ * NIL and InvalidOid for other expressions.
  */
 List *
 roaring64_call(Node *node, Oid *function)
@@ -51,8 +55,8 @@ roaring64_call(Node *node, Oid *function)
 }
 
 /*
- * Whether an expression is "id <@ set", however that is written, and the set stays
- * the same for all rows of a relation.
+ * Whether an expression is "id <@ set" or the same in another form, with the same
+ * set for all rows of a relation.
  */
 bool
 roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
@@ -74,62 +78,119 @@ roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
 }
 
 /*
- * What expressions have been estimated to in a plan, since a stable function can
- * take long.  It lies in the context of the plan, and is forgotten with that.
+ * A value that is known when a plan is made, beside the expression by which it is
+ * recognised, which for a constant has all its bytes.
+ */
+typedef struct Known
+{
+	Node	   *node;
+	Node	   *value;			/* a Const; of a constant, node itself */
+	r64_set		set;			/* the value as a set, once opened: with an
+								 * index */
+} Known;
+
+/*
+ * The values known in a plan, kept because a stable function can take long, and a
+ * large set is opened several times for each partition.  They are in the context
+ * of the planner's run, and are forgotten with it.
  */
 static struct
 {
 	PlannerGlobal *plan;
-	List	   *pairs;			/* of lists: an expression, its value */
-}			estimated;
+	List	   *values;			/* of Known */
+}			known;
 
 static void
-forget_estimated(void *arg)
+forget_known(void *arg)
 {
-	memset(&estimated, 0, sizeof(estimated));
+	memset(&known, 0, sizeof(known));
 }
 
-/* estimate_expression_value(), but once a plan; not at all if root is NULL. */
+static Known *
+find_known(PlannerInfo *root, Node *node)
+{
+	ListCell   *cell;
+
+	if (known.plan != root->glob)
+		return NULL;
+	foreach(cell, known.values)
+	{
+		Known	   *entry = lfirst(cell);
+
+		if (entry->value == node || equal(entry->node, node))
+			return entry;
+	}
+	return NULL;
+}
+
+static Known *
+remember(PlannerInfo *root, Node *node, Node *value)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(root->planner_cxt);
+	Known	   *entry = palloc0(sizeof(Known));
+
+	if (known.plan != root->glob)
+	{
+		MemoryContextCallback *callback = palloc0(sizeof(*callback));
+
+		callback->func = forget_known;
+		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
+		forget_known(NULL);
+		known.plan = root->glob;
+	}
+	entry->node = copyObject(node);
+	entry->value = node == value ? entry->node : copyObject(value);
+	known.values = lappend(known.values, entry);
+	MemoryContextSwitchTo(oldcontext);
+	return entry;
+}
+
+/* estimate_expression_value(), but once per plan, or never if root is NULL. */
 Node *
 roaring64_estimate_once(PlannerInfo *root, Node *node)
 {
 	Node	   *value;
-	MemoryContext oldcontext;
-	ListCell   *cell;
+	Known	   *entry;
 
 	if (root == NULL || IsA(node, Const))
 		return node;
-	if (estimated.plan == root->glob)
-	{
-		foreach(cell, estimated.pairs)
-		{
-			if (equal(linitial(lfirst(cell)), node))
-				return lsecond(lfirst(cell));
-		}
-	}
+	entry = find_known(root, node);
+	if (entry != NULL)
+		return entry->value;
 	/* this can make other plans */
 	value = estimate_expression_value(root, node);
-	if (!IsA(value, Const))
-		return value;
-	oldcontext = MemoryContextSwitchTo(root->planner_cxt);
-	if (estimated.plan != root->glob)
-	{
-		MemoryContextCallback *callback = palloc0(sizeof(*callback));
-
-		callback->func = forget_estimated;
-		MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-		forget_estimated(NULL);
-		estimated.plan = root->glob;
-	}
-	estimated.pairs = lappend(estimated.pairs, list_make2(copyObject(node),
-														  copyObject(value)));
-	MemoryContextSwitchTo(oldcontext);
-	return value;
+	return IsA(value, Const) ? remember(root, node, value)->value : value;
 }
 
 /*
- * The expression with what is known before execution filled in.  To estimate it,
- * also that of a row which an outer join may put a NULL in place of.
+ * A constant as a set, indexed once per plan, which keeps it.  Without a plan it is
+ * valid as long as the current memory context.
+ */
+static r64_set
+open_constant(PlannerInfo *root, Const *constant)
+{
+	Known	   *entry;
+
+	if (root == NULL)
+		return DatumGetRoaring64(constant->constvalue);
+	entry = find_known(root, (Node *) constant);
+	if (entry == NULL)
+		entry = remember(root, (Node *) constant, (Node *) constant);
+	if (entry->set.index == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(root->planner_cxt);
+
+		entry->set = DatumGetRoaring64(((Const *) entry->value)->constvalue);
+		r64_index_set(&entry->set);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	return entry->set;
+}
+
+/*
+ * An expression with its known parts evaluated, without relabelling.  With a plan,
+ * which is to be estimated, a value that an outer join may make NULL is taken for
+ * the value itself.
  */
 static Node *
 reduce(PlannerInfo *root, Node *node)
@@ -142,8 +203,40 @@ reduce(PlannerInfo *root, Node *node)
 }
 
 /*
- * Whether an expression is a constant that a column can be tested with.  It is
- * good for as long as the current memory context is.  root may be NULL.
+ * The expression to estimate in place of another: for a parameter that a subquery
+ * sets once, the subquery's target.  *root is then the subquery's.
+ */
+static Node *
+estimated_expression(PlannerInfo **root, Node *node)
+{
+	PlannerInfo *level;
+	ListCell   *cell;
+
+	node = reduce(*root, node);
+	if (!IsA(node, Param) || ((Param *) node)->paramkind != PARAM_EXEC)
+		return node;
+	for (level = *root; level != NULL; level = level->parent_root)
+	{
+		foreach(cell, level->init_plans)
+		{
+			SubPlan    *subplan = lfirst_node(SubPlan, cell);
+			TargetEntry *target;
+
+			if (subplan->subLinkType != EXPR_SUBLINK ||
+				linitial_int(subplan->setParam) != ((Param *) node)->paramid)
+				continue;
+			*root = list_nth_node(PlannerInfo, level->glob->subroots,
+								  subplan->plan_id - 1);
+			target = linitial_node(TargetEntry, (*root)->parse->targetList);
+			return estimated_expression(root, (Node *) target->expr);
+		}
+	}
+	return node;
+}
+
+/*
+ * Whether an expression is a constant that a column can be tested with, given as
+ * *probe.  If root is not NULL, a set is indexed and belongs to the plan.
  */
 bool
 roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
@@ -157,7 +250,7 @@ roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
 	type = getBaseType(constant->consttype);
 	probe->is_set = roaring64_is_type(type);
 	if (probe->is_set)
-		probe->set = DatumGetRoaring64(constant->constvalue);
+		probe->set = open_constant(root, constant);
 	else if (type == INT8RANGEOID)
 		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
 	else if (type == INT8OID)
@@ -167,7 +260,7 @@ roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
 	return true;
 }
 
-/* The same of sets only. */
+/* Whether an expression is a known set, given as *set. */
 bool
 roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
 {
@@ -180,23 +273,33 @@ roaring64_constant_set(PlannerInfo *root, Node *node, r64_set *set)
 }
 
 /*
- * Reads the statistics of an expression that is a column of a relation that the
- * planner knows.  examine_variable insists on that, but support functions are
- * also asked about expressions that are above all relations.
+ * examine_variable(), for a column of a relation that the planner knows; else
+ * returns false.  Support functions are also asked about expressions above all
+ * relations, for which examine_variable() fails.
  */
 static bool
-load_column_stats(PlannerInfo *root, Node *node, bool with_elements,
-				  SetStats *stats)
+examine_column(PlannerInfo *root, Node *node, VariableStatData *vardata)
 {
 	Var		   *var = (Var *) node;
-	VariableStatData vardata;
 
 	if (root == NULL || !IsA(node, Var) || var->varlevelsup != 0 ||
 		root->simple_rel_array == NULL ||
 		var->varno <= 0 || var->varno >= root->simple_rel_array_size ||
 		root->simple_rel_array[var->varno] == NULL)
 		return false;
-	examine_variable(root, node, 0, &vardata);
+	examine_variable(root, node, 0, vardata);
+	return true;
+}
+
+/* The statistics of a column of sets; false if the expression is not a column. */
+static bool
+load_column_stats(PlannerInfo *root, Node *node, bool with_elements,
+				  SetStats *stats)
+{
+	VariableStatData vardata;
+
+	if (!examine_column(root, node, &vardata))
+		return false;
 	roaring64_load_stats(&vardata, InvalidOid, with_elements, stats);
 	ReleaseVariableStats(vardata);
 	return true;
@@ -218,8 +321,25 @@ roaring64_share_empty(PlannerInfo *root, Node *node)
 }
 
 /*
- * How many elements the result of a set operation has, as if the operands had
- * none in common unless the operation is an intersection; -1 if unknown.
+ * How many elements two expressions have in common; -1 if unknown.  Unless one of
+ * the two is known, the smaller set is taken for a subset of the larger, as read
+ * messages are of those sent.
+ */
+static double
+common_cardinality(PlannerInfo *root, Node *left, Node *right)
+{
+	bool		is_set = roaring64_is_type(getBaseType(exprType(right)));
+	double		of_left = roaring64_expected_cardinality(root, left, right);
+	double		of_right = is_set ?
+		roaring64_expected_cardinality(root, right, left) : -1;
+
+	return of_left < 0 ? of_right : of_right < 0 ? of_left :
+		Min(of_left, of_right);
+}
+
+/*
+ * How many elements the result of a set operation has; -1 if unknown.  The operands
+ * of a union are taken to be disjoint.
  */
 static double
 operation_cardinality(PlannerInfo *root, Node *node)
@@ -227,32 +347,30 @@ operation_cardinality(PlannerInfo *root, Node *node)
 	Oid			function;
 	List	   *args = roaring64_call(node, &function);
 	PGFunction	called = roaring64_c_function(function);
-	double		left = -1;
-	double		right = -1;
+	double		left;
+	double		right;
 
 	if (list_length(args) != 2)
 		return -1;
 	if (called == roaring64_and || called == roaring64_and_range)
-	{
-		left = roaring64_expected_cardinality(root, linitial(args),
-											  lsecond(args));
-		if (called == roaring64_and)
-			right = roaring64_expected_cardinality(root, lsecond(args),
-												   linitial(args));
-		return left < 0 ? right : right < 0 ? left : Min(left, right);
-	}
+		return common_cardinality(root, linitial(args), lsecond(args));
 	left = roaring64_expected_cardinality(root, linitial(args), NULL);
 	if (called == roaring64_andnot || called == roaring64_andnot_range)
-		return left;
-	if (called == roaring64_or || called == roaring64_xor)
-		right = roaring64_expected_cardinality(root, lsecond(args), NULL);
+	{
+		right = common_cardinality(root, linitial(args), lsecond(args));
+		/* an unknown larger set is not taken for a superset */
+		return right < left ? left - Max(right, 0) : left;
+	}
+	if (called != roaring64_or && called != roaring64_xor)
+		return -1;
+	right = roaring64_expected_cardinality(root, lsecond(args), NULL);
 	return left < 0 || right < 0 ? -1 : left + right;
 }
 
 /*
- * How many elements an expression has that gives a set: those of a constant, the
- * average of a column; -1 if unknown.  Only those in part, if that is not NULL and
- * is a known set or range.
+ * How many elements the set has that an expression gives: those of a constant, the
+ * average of a column; -1 if unknown.  If part is a known set or range, only the
+ * elements in it are counted.
  */
 double
 roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
@@ -260,27 +378,124 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
 	Probe		probe;
 	bool		in_part = part != NULL && roaring64_make_probe(root, part, &probe);
 	double		n = -1;
+	VariableStatData vardata;
 	SetStats	stats;
 	r64_set		set;
 
-	node = reduce(root, node);
+	node = estimated_expression(&root, node);
 	if (roaring64_constant_set(root, node, &set))
 		n = in_part && !probe.is_set ?
 			(double) r64_count_range(&set, probe.lo, probe.hi) :
 			(double) r64_cardinality(&set);
-	else if (load_column_stats(root, node, in_part, &stats))
+	else if (in_part && load_column_stats(root, node, true, &stats))
 	{
-		if (in_part && probe.is_set)
+		if (probe.is_set)
 			r64_index_set(&probe.set);
-		if (in_part)
-			n = roaring64_expected_hits(&stats, &probe);
+		n = roaring64_expected_hits(&stats, &probe);
 		if (n < 0)
 			n = stats.average;
-		if (in_part && probe.is_set)
+		if (probe.is_set)
 			r64_close(&probe.set);
 		roaring64_free_stats(&stats);
+	}
+	else if (!in_part && examine_column(root, node, &vardata))
+	{
+		n = roaring64_mean_size(&vardata, HUGE_VAL);
+		ReleaseVariableStats(vardata);
 	}
 	else
 		n = operation_cardinality(root, node);
 	return in_part ? Min(n, roaring64_probe_size(&probe)) : n;
+}
+
+/*
+ * How many of some ids the set has that an expression gives, at most; -1 if unknown.
+ * For a column it is the average over the rows, in each of which a huge set counts
+ * for no more than all ids.
+ */
+double
+roaring64_expected_matches(PlannerInfo *root, Node *node, double ids)
+{
+	VariableStatData vardata;
+	double		n;
+
+	node = estimated_expression(&root, node);
+	if (examine_column(root, node, &vardata))
+	{
+		n = roaring64_mean_size(&vardata, ids);
+		ReleaseVariableStats(vardata);
+		return n;
+	}
+	return Min(roaring64_expected_cardinality(root, node, NULL), ids);
+}
+
+/*
+ * The cost of a set operation, which reads the elements of its operands.  NULL for
+ * one with an element, which copies a set.
+ */
+static SupportRequestCost *
+support_cost(SupportRequestCost *request)
+{
+	Oid			function;
+	List	   *args = request->node == NULL ? NIL :
+		roaring64_call(request->node, &function);
+	double		cost = ROARING64_SET_COST;
+	ListCell   *cell;
+
+	if (list_length(args) != 2 || exprType(lsecond(args)) == INT8OID)
+		return NULL;
+	foreach(cell, args)
+	{
+		double		n = roaring64_is_type(getBaseType(exprType(lfirst(cell)))) ?
+			roaring64_expected_cardinality(request->root, lfirst(cell), NULL) : 0;
+
+		cost += ROARING64_ELEMENT_COST *
+			(n < 0 ? ROARING64_DEFAULT_CARDINALITY : n);
+	}
+	request->startup = 0;
+	request->per_tuple = cpu_operator_cost * cost;
+	return request;
+}
+
+#if ROARING64_MODIFIES_IN_PLACE
+/*
+ * The argument of an operation with an element that is the requested variable,
+ * which can be changed in place; or NULL.
+ */
+static Param *
+support_in_place(SupportRequestModifyInPlace *request)
+{
+	ListCell   *cell;
+
+	if (exprType(llast(request->args)) != INT8OID)
+		return NULL;
+	foreach(cell, request->args)
+	{
+		Param	   *param = lfirst(cell);
+
+		if (IsA(param, Param) && param->paramkind == PARAM_EXTERN &&
+			param->paramid == request->paramid)
+			return param;
+	}
+	return NULL;
+}
+#endif
+
+/*
+ * roaring64_setop_support(internal) returns internal: for a set operation, its cost,
+ * and whether it can change a variable in place.
+ */
+PG_FUNCTION_INFO_V1(roaring64_setop_support);
+Datum
+roaring64_setop_support(PG_FUNCTION_ARGS)
+{
+	Node	   *node = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(node, SupportRequestCost))
+		PG_RETURN_POINTER(support_cost((SupportRequestCost *) node));
+#if ROARING64_MODIFIES_IN_PLACE
+	if (IsA(node, SupportRequestModifyInPlace))
+		PG_RETURN_POINTER(support_in_place((SupportRequestModifyInPlace *) node));
+#endif
+	PG_RETURN_POINTER(NULL);
 }

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * idstats.c
- *	  What the statistics of a column of integers say about "id <@ set".
+ *	  The share of a column of integers that is in a set, by core's statistics.
  *
- * Core looks each element of an array up in them.  A set can have more elements
- * than there is time for, so it is counted by the bins of the histogram.
+ * Core looks up each element of an array in them.  A set can have more elements
+ * than there is time for, so it is counted by the bins of the histogram.  Columns
+ * of sets are in setstats.c.
  *
  * src/planner/idstats.c
  *
@@ -20,13 +21,13 @@
 
 #include "planner/planner.h"
 
-/* A set is counted by bins that have so many different integers or more. */
+/* A bin by which a set is counted has at least this many distinct integers. */
 #define MIN_PER_BIN		128
 
-/* What is known is exact enough without what is so many times less. */
+/* A share this many times smaller than the known one need not be exact. */
 #define NOTHING_BESIDE	8
 
-/* Reads a slot of integers, and makes bigints of them. */
+/* Reads a slot of integers as bigints. */
 static void
 load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 {
@@ -47,8 +48,8 @@ load_integers(HeapTuple tuple, int kind, int flags, AttStatsSlot *slot)
 }
 
 /*
- * How much a set has of the rows in a histogram of integers, which so many
- * different ones are in.  common are those that are not in it.
+ * The share of the rows of a histogram whose integer is in a set.  The histogram
+ * stands for so many distinct integers, and lacks the common ones.
  */
 static double
 share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
@@ -66,35 +67,49 @@ share_in_bins(const AttStatsSlot *bounds, const AttStatsSlot *common,
 	{
 		int64		lo = DatumGetInt64(bounds->values[bin * n / bins]);
 		int64		hi = DatumGetInt64(bounds->values[(bin + 1) * n / bins]);
+		double		width;
+		double		values;
 		double		count;
 		int64		first;
 		int64		last;
 
 		if (bin < bins - 1 && hi > lo)
 			hi--;
+		width = roaring64_width(lo, hi);
 		count = (double) r64_count_range(set, lo, hi);
 		for (int i = 0; count > 0 && i < common->nvalues; i++)
 		{
 			int64		v = DatumGetInt64(common->values[i]);
 
-			if (lo <= v && v <= hi && r64_contains(set, v))
+			if (lo > v || v > hi)
+				continue;
+			width--;
+			if (r64_contains(set, v))
 				count--;
 		}
-		/* a set that has too many has integers that are in no row */
-		if (count > distinct && r64_next(set, lo, &first) &&
-			r64_prev(set, hi, &last))
-			count = distinct * roaring64_width(first, last) /
-				roaring64_width(lo, hi);
-		share += Min(count / distinct, 1) / bins;
+		values = Max(Min(distinct, width), 1);
+
+		/*
+		 * A larger set has integers that are in no row.  If the rows'
+		 * integers lie close together it has them by chance; else chance
+		 * would give next to none, and it is taken to have all between its
+		 * ends.
+		 */
+		if (count > values && values * count > width)
+			count = values * count / width;
+		else if (count > values && r64_next(set, lo, &first) &&
+				 r64_prev(set, hi, &last))
+			count = values * roaring64_width(first, last) / width;
+		share += Min(count / values, 1) / bins;
 	}
 	return share;
 }
 
 /*
- * The share of the rows of a column of integers that are in a set, each of whose
- * elements has so much, and beyond an end of the histogram.  Core asks an index
- * where the column ends: too slow if it matters little beside what is known, and
- * for each partition.  Beyond what a set has of one, it has what is in the next.
+ * The share of the rows whose integer is in a set and beyond an end of the
+ * histogram, if each element has the share each.  To find where the column ends,
+ * core reads an index, which is too slow if the share matters little beside the
+ * known one, and for each partition: the elements beyond one are in the next.
  */
 static double
 share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
@@ -121,8 +136,8 @@ share_beyond(PlannerInfo *root, VariableStatData *vardata, r64_set *set,
 }
 
 /*
- * The share of the rows of a column of integers, of which so many are different,
- * whose value is in a set.  function is what is estimated.
+ * The share of the rows of a column, with so many distinct integers, whose integer
+ * is in a set.  function is the test, for the check of who may see statistics.
  */
 double
 roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
@@ -131,7 +146,7 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	HeapTuple	tuple = vardata->statsTuple;
 	AttStatsSlot common;
 	AttStatsSlot bounds;
-	double		left;
+	double		uncommon;
 	double		each;
 	double		share = 0;
 
@@ -139,15 +154,15 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 	if (!HeapTupleIsValid(tuple) ||
 		!statistic_proc_security_check(vardata, function))
 		return r64_cardinality(set) / distinct;
-	left = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
-	each = left / distinct;
+	uncommon = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	each = uncommon / distinct;
 	load_integers(tuple, STATISTIC_KIND_MCV,
 				  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS, &common);
 	load_integers(tuple, STATISTIC_KIND_HISTOGRAM, ATTSTATSSLOT_VALUES,
 				  &bounds);
 	for (int i = 0; i < Min(common.nvalues, common.nnumbers); i++)
 	{
-		left -= common.numbers[i];
+		uncommon -= common.numbers[i];
 		if (r64_contains(set, DatumGetInt64(common.values[i])))
 			share += common.numbers[i];
 	}
@@ -156,8 +171,8 @@ roaring64_share_in_set(PlannerInfo *root, VariableStatData *vardata,
 		int64		lo = DatumGetInt64(bounds.values[0]);
 		int64		hi = DatumGetInt64(bounds.values[bounds.nvalues - 1]);
 
-		share += Max(left, 0) * share_in_bins(&bounds, &common,
-											  distinct - common.nvalues, set);
+		share += Max(uncommon, 0) * share_in_bins(&bounds, &common,
+												  distinct - common.nvalues, set);
 		share += share_beyond(root, vardata, set, lo, false, each, share);
 		share += share_beyond(root, vardata, set, hi, true, each, share);
 	}

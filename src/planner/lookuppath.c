@@ -3,10 +3,16 @@
  * lookuppath.c
  *	  Paths for "id <@ set" by a scan that suits any set (index/lookup.c).
  *
- * There is none for known sets that suit the server's own scans (implied.c).
+ * Known sets that the server's own scans suit get no lookup (implied.c).  Here a
+ * lookup is offered and priced; it is executed in index/lookup.c.
  *
- * The hook is set when the library is loaded, by a session's first query in its
- * estimate of the clause, before paths are made.
+ * A join looks up a set for each row of its other side, and has the order of that
+ * side.  If that side has one row at most, such as a table whose key is given, the
+ * join has the lookup's order.  The server does not see that, and would sort all
+ * rows, or test each row of the table that it reads in order.
+ *
+ * A session's first query with a set loads the library, which sets the hooks, when
+ * it estimates the clause, before paths are made.
  *
  * src/planner/lookuppath.c
  *
@@ -26,7 +32,7 @@
 #include "utils/rel.h"
 
 #include "index/scans.h"
-#include "index/walk.h"
+#include "index/steps.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
@@ -34,6 +40,7 @@
 #define PAGE_CPU_MULTIPLIER	50
 
 static set_rel_pathlist_hook_type previous_hook;
+static set_join_pathlist_hook_type previous_join_hook;
 static ROARING64_RELATION_HOOK_TYPE previous_relation_hook;
 
 static bool enable_lookup = true;	/* setting */
@@ -47,10 +54,10 @@ typedef struct LookupTest
 	bool		negated;
 } LookupTest;
 
-/* Whether a clause looks the first column of an index up. */
+/* Whether a clause of a table is such a test. */
 static bool
-match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
-			 LookupTest *test)
+describe_lookup(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *clause,
+				LookupTest *test)
 {
 	Node	   *node = (Node *) clause->clause;
 
@@ -58,8 +65,15 @@ match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
 	test->negated = is_notclause(node);
 	if (test->negated)
 		node = (Node *) get_notclausearg(node);
-	return roaring64_is_lookup(root, index->rel->relid, node, &test->id,
-							   &test->set) &&
+	return roaring64_is_lookup(root, rel->relid, node, &test->id, &test->set);
+}
+
+/* Whether a clause is a lookup of the first column of an index. */
+static bool
+match_lookup(PlannerInfo *root, IndexOptInfo *index, RestrictInfo *clause,
+			 LookupTest *test)
+{
+	return describe_lookup(root, index->rel, clause, test) &&
 		match_index_to_operand(test->id, 0, index) && !clause->pseudoconstant &&
 		restriction_is_securely_promotable(clause, index->rel);
 }
@@ -73,6 +87,7 @@ typedef struct LookupCost
 	double		selectivity;	/* of the test */
 	double		searches;
 	double		passed;			/* entries that do not pass */
+	QualCost	set_cost;		/* of computing the set */
 	double		read_cost;		/* of reading the table, without tests */
 	double		least_cost;		/* that a set of unknown size is charged */
 	double		order;			/* how far the table is in that of the index:
@@ -102,7 +117,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	 */
 	if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
-	/* it walks over all entries if that is cheaper than to search */
+	/* it reads all entries if that is cheaper than to search */
 	return pages * random_page_cost +
 		Min(cost->searches * cost->plan.descent_cost + entries * entry_cost,
 			cost->plan.descent_cost + index->tuples * entry_cost);
@@ -124,16 +139,16 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 		cost->loop_count;
 	double		together = Min(cost->selectivity * pages + places, pages);
 	double		batched = Min(2 * pages * rows / (2 * pages + rows), pages);
-	double		walked;
+	double		in_order;
 
 	places = Min(places, together);
-	walked = (1 - cost->order) * apart * random_page_cost +
+	in_order = (1 - cost->order) * apart * random_page_cost +
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
 	batched += cost->order * Min(together - batched, 0);
 	batched *= random_page_cost -
 		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
-	return (cost->plan.direction != 0 ? walked : Min(walked, batched)) *
+	return (cost->plan.direction != 0 ? in_order : Min(in_order, batched)) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
 
@@ -190,17 +205,14 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	r64_set		known;
 
 	cost->is_known = roaring64_constant_set(root, test->set, &known);
-	if (cost->is_known)
-		r64_index_set(&known);
-	n = cost->is_known ? roaring64_count_runs(&known) :
-		roaring64_expected_cardinality(root, test->set, NULL);
+	n = cost->is_known ? roaring64_count_runs(&known) : -1;
 	rows = rows_per_id(root, test->id, cost->is_known ? &known : NULL, &n, cost);
+	if (!cost->is_known)
+		n = roaring64_expected_matches(root, test->set, tuples / rows);
 	/* nor are there more than the column has values between its elements */
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *
 				roaring64_width(lo, hi) / r64_cardinality(&known));
-	if (cost->is_known)
-		r64_close(&known);
 	if (cost->plan.negated)
 	{
 		/* a run of elements is passed over if it has more rows than that */
@@ -227,18 +239,26 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 		cost->selectivity = Min(cost->selectivity, n * rows / tuples);
 }
 
+/* The custom_private of a path of a lookup, by position. */
+enum
+{
+	PATH_INDEX,					/* IndexOptInfo */
+	PATH_CLAUSE,				/* RestrictInfo: the test */
+	PATH_PLAN					/* LookupPlan, packed */
+};
+
 /*
- * Makes the plan of a lookup.  The clauses are those of the path's relation, where
- * the one that it is for may be another since the path was made: with the columns
- * of a partition in place of those of the table that is joined.  The elements of
- * negated tests' sets are left out of the set that is looked up.
+ * Makes the plan of a lookup.  The clauses are those of the path's relation.  The
+ * path's own test may have been replaced since it was made, by one with columns of
+ * a partition for those of the table joined.  The sets of negated tests are
+ * subtracted from the set that is looked up.
  */
 static Plan *
 plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			List *tlist, List *clauses, List *custom_plans)
 {
-	IndexOptInfo *index = linitial(path->custom_private);
-	RestrictInfo *wanted = lsecond(path->custom_private);
+	IndexOptInfo *index = list_nth(path->custom_private, PATH_INDEX);
+	RestrictInfo *wanted = list_nth(path->custom_private, PATH_CLAUSE);
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *rest = NIL;
 	List	   *conditions;
@@ -279,7 +299,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->scan.plan.qual = extract_actual_clauses(rest, false);
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_private = lthird(path->custom_private);
+	scan->custom_private = list_nth(path->custom_private, PATH_PLAN);
 	scan->methods = &roaring64_lookup_methods;
 	return &scan->scan.plan;
 }
@@ -290,17 +310,15 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * Offers the planner a lookup for a test, of which the cost is known, whose rows
- * come in some order, or in any.
+ * The path of a lookup for a test, whose rows have the order of pathkeys.
  */
-static void
-add_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
-				const LookupTest *test, List *pathkeys)
+static Path *
+make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
+				 const LookupTest *test, List *pathkeys)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	Path	   *path = &custom->path;
-	RelOptInfo *rel = like->parent;
-	List	   *others = list_copy(rel->baserestrictinfo);
+	List	   *others = list_copy(like->parent->baserestrictinfo);
 	bool		is_uncertain = !cost->is_known && !cost->plan.negated;
 	bool		all_in_order = cost->plan.direction != 0 &&
 		root->tuple_fraction == 0;
@@ -336,13 +354,15 @@ add_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 							   cost->read_cost * (1 - cost->order));
 	path->total_cost = Max(path->total_cost, cost->least_cost);
 	cost_qual_eval(&quals, others, root);
-	path->startup_cost = Min(cost->plan.descent_cost, path->total_cost) +
-		quals.startup + path->pathtarget->cost.startup;
-	path->total_cost += quals.startup + path->pathtarget->cost.startup +
+	quals.startup += path->pathtarget->cost.startup +
+		cost->set_cost.startup + cost->set_cost.per_tuple;
+	path->startup_cost = quals.startup +
+		Min(cost->plan.descent_cost, path->total_cost);
+	path->total_cost += quals.startup +
 		cost->selectivity * cost->index->tuples *
 		(cpu_tuple_cost + quals.per_tuple) +
 		path->pathtarget->cost.per_tuple * path->rows;
-	add_path(rel, path);
+	return path;
 }
 
 /*
@@ -370,6 +390,59 @@ has_all_columns(RelOptInfo *rel, IndexOptInfo *index)
 	return bms_is_subset(wanted, kept);
 }
 
+/* A join of a relation that has at most one row. */
+typedef struct OneRowJoin
+{
+	RelOptInfo *rel;			/* of the join */
+	RelOptInfo *outer;			/* what has one row */
+	JoinPathExtraData *extra;
+} OneRowJoin;
+
+/* Offers a join with a lookup that has the order of the lookup. */
+static void
+join_in_order(PlannerInfo *root, const OneRowJoin *join, Path *lookup)
+{
+	Path	   *outer = join->outer->cheapest_total_path;
+	JoinCostWorkspace workspace;
+
+	if (PATH_REQ_OUTER(outer) != NULL ||
+		!bms_is_subset(PATH_REQ_OUTER(lookup), join->outer->relids))
+		return;
+	roaring64_initial_cost_nestloop(root, &workspace, JOIN_INNER, outer, lookup,
+									join->extra);
+	add_path(join->rel, (Path *)
+			 create_nestloop_path(root, join->rel, JOIN_INNER, &workspace,
+								  join->extra, outer, lookup,
+								  join->extra->restrictlist, lookup->pathkeys,
+								  NULL));
+}
+
+/*
+ * Whether a relation has at most one row, whatever it is joined with.  The server
+ * finds a key that is given by constants when asked whether other conditions give
+ * one, and the conditions of a join with a lookup never do.
+ */
+static bool
+has_one_row(PlannerInfo *root, RelOptInfo *rel, List *conditions)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
+	{
+		RelOptInfo	part;
+
+		if (root->simple_rel_array[relid] == NULL)
+			continue;			/* it is an outer join */
+		/* what it knows is for conditions of other joins */
+		part = *root->simple_rel_array[relid];
+		part.unique_for_rels = part.non_unique_for_rels = NIL;
+		if (!innerrel_is_unique(root, rel->relids, NULL, &part, JOIN_INNER,
+								conditions, false))
+			return false;
+	}
+	return true;
+}
+
 /* Estimates all but what depends on the order of the rows. */
 static void
 estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
@@ -394,13 +467,17 @@ estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
 	cost->plan.table_cost = roaring64_allows_seqscan(rel) &&
 		(index->indexprs == NIL || index->indpred == NIL) ?
 		cost->read_cost + rel->tuples * 10 * cpu_operator_cost : HUGE_VAL;
+	cost_qual_eval_node(&cost->set_cost, test->set, root);
 	count_searches(root, test, is_join, cost);
 }
 
-/* Offers the planner lookups by an index for a test. */
+/*
+ * Offers the planner lookups by an index for a test; or, if join is not NULL, joins
+ * with them that have their order.
+ */
 static void
 add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
-				 const LookupTest *test)
+				 const LookupTest *test, const OneRowJoin *join)
 {
 	RelOptInfo *rel = index->rel;
 	LookupCost	cost;
@@ -414,6 +491,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	cost.index = index;
 	cost.loop_count = 1;
 	outer = bms_del_member(outer, rel->relid);
+	if (join != NULL && (!is_join || !bms_is_subset(outer, join->outer->relids)))
+		return;
 	path.param_info = get_baserel_parampathinfo(root, rel, outer);
 	path.parallel_safe = rel->consider_parallel;
 	path.rows = path.param_info ? path.param_info->ppi_rows : rel->rows;
@@ -428,39 +507,26 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 								  root->simple_rel_array[relid]->rows);
 
 	estimate_lookup(root, test, is_join, &cost);
-	add_lookup_path(root, &cost, &path, test, NIL);
+	if (join == NULL)
+		add_path(rel, make_lookup_path(root, &cost, &path, test, NIL));
 	for (int direction = 1; direction >= -1; direction -= 2)
 	{
 		List	   *pathkeys;
+		Path	   *ordered;
 
 		pathkeys = build_index_pathkeys(root, index,
 										(direction < 0) != index->reverse_sort[0] ?
 										BackwardScanDirection : ForwardScanDirection);
 		pathkeys = truncate_useless_pathkeys(root, rel, pathkeys);
 		cost.plan.direction = direction;
-		if (pathkeys != NIL)
-			add_lookup_path(root, &cost, &path, test, pathkeys);
-	}
-}
-
-/* Offers lookups for all conditions of a table by one of its indexes. */
-static void
-match_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
-{
-	List	   *clauses = list_concat_copy(rel->baserestrictinfo, rel->joininfo);
-	ListCell   *cell;
-
-	if (index->relam != BTREE_AM_OID || index->hypothetical ||
-		(index->indpred != NIL && !index->predOK) ||
-		!roaring64_is_column_of_ids(index, 0))
-		return;
-	foreach(cell, clauses)
-	{
-		LookupTest	test;
-
-		if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &test) &&
-			(test.negated || !roaring64_suits_btree(test.set)))
-			add_lookup_paths(root, index, &test);
+		/* the order of one side of a join is of no use to the server */
+		if (pathkeys == NIL || (join == NULL && is_join))
+			continue;
+		ordered = make_lookup_path(root, &cost, &path, test, pathkeys);
+		if (join == NULL)
+			add_path(rel, ordered);
+		else
+			join_in_order(root, join, ordered);
 	}
 }
 
@@ -491,43 +557,128 @@ is_heap(Oid oid)
 	return heap;
 }
 
+/* Whether a relation is a table that may be read by lookups at all. */
+static bool
+allows_lookup(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *entry = root->simple_rte_array[rel->relid];
+
+	return enable_lookup && rel->rtekind == RTE_RELATION && !entry->inh &&
+		roaring64_allows_indexscan(rel) && entry->tablesample == NULL &&
+		rel->indexlist != NIL && is_read_by_server(rel) && is_heap(entry->relid);
+}
+
+/*
+ * The tests of sets by which a table may be looked up.  The clauses are searched
+ * first, so that a query without sets costs nothing else.
+ */
+static List *
+find_tests(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *sources[] = {rel->baserestrictinfo, rel->joininfo};
+	List	   *tests = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < lengthof(sources); i++)
+	{
+		foreach(cell, sources[i])
+		{
+			RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+			LookupTest	test;
+
+			if (describe_lookup(root, rel, clause, &test))
+				tests = lappend(tests, clause);
+		}
+	}
+	return tests != NIL && allows_lookup(root, rel) ? tests : NIL;
+}
+
+/*
+ * Offers lookups for tests of a table by its indexes; or, if join is not NULL,
+ * joins with them.
+ */
+static void
+match_tests(PlannerInfo *root, RelOptInfo *rel, List *tests,
+			const OneRowJoin *join)
+{
+	ListCell   *i;
+	ListCell   *cell;
+
+	if (tests == NIL)
+		return;
+	foreach(i, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, i);
+
+		if (index->relam != BTREE_AM_OID || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK) ||
+			!roaring64_is_column_of_ids(index, 0))
+			continue;
+		foreach(cell, tests)
+		{
+			LookupTest	test;
+
+			if (match_lookup(root, index, lfirst_node(RestrictInfo, cell), &test) &&
+				(test.negated || !roaring64_suits_btree(test.set)))
+				add_lookup_paths(root, index, &test, join);
+		}
+	}
+}
+
 /* set_rel_pathlist_hook: adds lookups to the paths of a table. */
 static void
 roaring64_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index relid,
 						   RangeTblEntry *entry)
 {
-	ListCell   *cell;
-
 	if (previous_hook != NULL)
 		previous_hook(root, rel, relid, entry);
-	if (rel->rtekind != RTE_RELATION || entry->inh)
-		return;
-	if (roaring64_is_excluded(root, rel, entry))
-	{
-		mark_dummy_rel(rel);
-		return;
-	}
-	if (!enable_lookup || !roaring64_allows_indexscan(rel) ||
-		entry->tablesample != NULL || rel->indexlist == NIL ||
-		!is_read_by_server(rel) || !is_heap(entry->relid))
-		return;
-	foreach(cell, rel->indexlist)
-		match_clauses(root, rel, lfirst_node(IndexOptInfo, cell));
+	match_tests(root, rel, find_tests(root, rel), NULL);
 }
 
-/* ROARING64_RELATION_HOOK: a table is known, but its conditions are not yet. */
+/*
+ * set_join_pathlist_hook: adds joins in the order of a lookup, if the query has
+ * some use for an order.
+ */
+static void
+roaring64_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel,
+							RelOptInfo *outer, RelOptInfo *inner,
+							JoinType jointype, JoinPathExtraData *extra)
+{
+	OneRowJoin	join = {joinrel, outer, extra};
+	List	   *conditions = NIL;
+	List	   *tests;
+	ListCell   *cell;
+
+	if (previous_join_hook != NULL)
+		previous_join_hook(root, joinrel, outer, inner, jointype, extra);
+	if (jointype != JOIN_INNER || inner->reloptkind != RELOPT_BASEREL ||
+		inner->joininfo == NIL || root->query_pathkeys == NIL ||
+		joinrel->lateral_relids != NULL)
+		return;
+	tests = find_tests(root, inner);
+	if (tests == NIL)
+		return;
+	foreach(cell, extra->restrictlist)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (clause->mergeopfamilies == NIL)
+			conditions = lappend(conditions, clause);
+	}
+	if (conditions != NIL && has_one_row(root, outer, conditions))
+		match_tests(root, inner, tests, &join);
+}
+
+/* ROARING64_RELATION_HOOK: called for a table before its conditions are known. */
 static void
 roaring64_get_relation_info(ROARING64_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation_hook != NULL)
 		previous_relation_hook(ROARING64_RELATION_HOOK_ARGUMENTS);
-	if (rel->rtekind != RTE_RELATION)
-		return;
-	roaring64_prepare_pruning(root, rel);
 	roaring64_cost_gin(rel);
 }
 
-/* From now on the planner knows of sets and lookups; to be called once. */
+/* Defines roaring64.enable_lookup and sets the hooks; to be called once. */
 void
 roaring64_install_planner_hooks(void)
 {
@@ -537,6 +688,8 @@ roaring64_install_planner_hooks(void)
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = roaring64_set_rel_pathlist;
+	previous_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = roaring64_set_join_pathlist;
 	previous_relation_hook = ROARING64_RELATION_HOOK;
 	ROARING64_RELATION_HOOK = roaring64_get_relation_info;
 }

@@ -1,25 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * planner.h
- *	  What our functions tell the planner when it asks.
+ *	  Support functions and estimators: what the planner learns of our functions.
  *
- * There is a support function for each family of functions.  The support
- * function knows a member of the family, or the function that an expression
- * calls, by the C function behind it, since names and OIDs differ between
- * databases.
+ * There is a support function for each family of functions.  It recognises a
+ * function by the C function behind it, since names and OIDs differ between
+ * databases.  Nothing here executes a query (src/index).
  *
- * Of a column of sets there are statistics of the standard kinds, of a set as a
- * value: distinct values, most common ones, histogram in byte order.  Like core's
- * arrays it has MCELEM, the most common elements with the share of the non-null
- * rows that has each, and DECHIST, a histogram of the cardinalities and their
- * average.  A third kind is ours, of the elements that are not in MCELEM:
+ * A column of sets has statistics of the standard kinds for its values: distinct
+ * values, most common values, histogram in byte order.  Like core's arrays it has
+ * MCELEM, the most common elements with the share of the non-null rows that has
+ * each, and DECHIST, a histogram of the cardinalities and their average.  A third
+ * kind is ours, for the elements that are not in MCELEM:
  *
  *	  values	bounds of n bins that hold the same number of occurrences each
  *	  numbers	how many of them a non-null row has on average; then how many
  *				different ones each of the n bins has
  *
- * It takes the slot of the correlation between the rows' place and the byte
- * order of their sets, as a column has room for five kinds only.
+ * It takes the slot of the correlation between the order of the rows and the
+ * byte order of their sets, as pg_statistic has five slots for a column.
  *
  * src/planner/planner.h
  *
@@ -36,16 +35,23 @@
 #include "engine/r64.h"
 #include "server_planner.h"
 
-/* Elements of a set of which nothing is known. */
+/* Elements of an unknown set. */
 #define ROARING64_DEFAULT_CARDINALITY	100
+
+/*
+ * The cost of a test of two sets, or of an operation on them, and the cost for each
+ * element of one, in operators.
+ */
+#define ROARING64_SET_COST		50
+#define ROARING64_ELEMENT_COST	0.05
 
 /* In the range that core leaves to private use (see pg_statistic.h). */
 #define ROARING64_STATISTIC_KIND_REST	20064
 
-/* The share of the rows that pass a test without statistics, as core's arrays. */
+/* The share of the rows that pass a test without statistics, as for arrays. */
 #define ROARING64_DEFAULT_SHARE	0.005
 
-/* With its arguments exchanged, -kind. */
+/* Swapping the arguments negates the kind. */
 typedef enum TestKind
 {
 	TEST_CONTAINED = -1,
@@ -76,23 +82,20 @@ typedef struct SetStats
 	double		average;		/* elements of a non-null row; -1 if unknown */
 	double		distinct;		/* elements of the column; -1 if unknown */
 	AttStatsSlot sets;			/* the most common ones */
-	AttStatsSlot mcelem;		/* .nvalues = 0 if there is none */
-	AttStatsSlot dechist;		/* .nnumbers = 0 if there is none */
-	AttStatsSlot rest;			/* .nnumbers = 0 if there is none */
+	AttStatsSlot mcelem;		/* .nvalues = 0 if missing */
+	AttStatsSlot dechist;		/* .nnumbers = 0 if missing */
+	AttStatsSlot rest;			/* .nnumbers = 0 if missing */
 } SetStats;
 
 /* The functions that the planner tells apart, in src/type. */
 extern Datum roaring64_contains(PG_FUNCTION_ARGS);
 extern Datum roaring64_contains_element(PG_FUNCTION_ARGS);
 extern Datum roaring64_contains_range(PG_FUNCTION_ARGS);
-extern Datum roaring64_range_contains(PG_FUNCTION_ARGS);
 extern Datum roaring64_contained(PG_FUNCTION_ARGS);
 extern Datum roaring64_element_contained(PG_FUNCTION_ARGS);
-extern Datum roaring64_range_contained(PG_FUNCTION_ARGS);
 extern Datum roaring64_contained_range(PG_FUNCTION_ARGS);
 extern Datum roaring64_overlaps(PG_FUNCTION_ARGS);
 extern Datum roaring64_overlaps_range(PG_FUNCTION_ARGS);
-extern Datum roaring64_range_overlaps(PG_FUNCTION_ARGS);
 extern Datum roaring64_is_empty(PG_FUNCTION_ARGS);
 extern Datum roaring64_or(PG_FUNCTION_ARGS);
 extern Datum roaring64_and(PG_FUNCTION_ARGS);
@@ -112,6 +115,8 @@ extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
 extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
 											 Node *part);
+extern double roaring64_expected_matches(PlannerInfo *root, Node *node,
+										 double ids);
 
 /* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
@@ -119,8 +124,7 @@ extern void roaring64_load_stats(VariableStatData *vardata, Oid function,
 extern void roaring64_free_stats(SetStats *stats);
 extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
 									  Probe *probe, double size);
-extern double roaring64_share_of_join(TestKind kind, const SetStats *a,
-									  const SetStats *b, double *tested);
+extern double roaring64_mean_size(VariableStatData *vardata, double most);
 extern double roaring64_probe_size(Probe *probe);
 extern double roaring64_expected_hits(const SetStats *stats, Probe *probe);
 extern double roaring64_average_frequency(const SetStats *stats);
@@ -143,8 +147,7 @@ extern OpExpr *roaring64_compare(Oid family, Node *id, int strategy,
 extern List *roaring64_support_index(SupportRequestIndexCondition *request);
 extern bool roaring64_suits_btree(Node *set);
 extern bool roaring64_is_column_of_ids(const IndexOptInfo *index, int column);
-extern void roaring64_prepare_pruning(PlannerInfo *root, RelOptInfo *rel);
-extern bool roaring64_is_excluded(PlannerInfo *root, const RelOptInfo *rel,
-								  RangeTblEntry *entry);
+extern bool roaring64_is_cast(Node *node);
+extern Node *roaring64_simplify_test(SupportRequestSimplify *request);
 
 #endif							/* ROARING64_PLANNER_H */

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * selfuncs.c
- *	  How many rows pass @>, <@ and &&, and what that costs: restriction and join
- *	  estimators, and costs.  And how many rows the functions give that return a
- *	  set's elements.
+ *	  Selectivities and costs of @>, <@ and &&, and rows of the functions that return
+ *	  a set's elements.
  *
- * There is one estimator of each kind for all of these operators and for the
- * functions behind them.  Of a column of sets we have statistics of our own
- * (setstats.c), of a column of bigint that is looked up in a set those of core
- * (idstats.c).  Where nothing is known the answer is a constant, as for arrays.
+ * One restriction and one join estimator serve all of these operators and the
+ * functions behind them.  They use our statistics of a column of sets (setstats.c),
+ * or core's of a column of bigint that is looked up in a set (idstats.c).  Without
+ * statistics, and for joins of two columns of sets, the answer is a constant, as
+ * for arrays.  Paths are made elsewhere (lookuppath.c).
  *
  * src/planner/selfuncs.c
  *
@@ -22,7 +22,6 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
-#include "utils/fmgroids.h"
 #include "utils/index_selfuncs.h"
 
 #include "index/scans.h"
@@ -30,18 +29,15 @@
 #include "type/roaring64.h"
 
 /*
- * What a test of two sets costs, and what it does for an element of one, in
- * operators; and what a test of an integer and a set does that is a parameter: less
- * than a function in PL/pgSQL, which is to come later.
+ * The cost of a test of an integer and a set that is a parameter, in operators: less
+ * than that of a function in PL/pgSQL, which is to be called later.
  */
-#define SET_TEST_COST		50
-#define ELEMENT_COST		0.25
 #define PARAMETER_COST		20
 
-/* What it costs GIN to look at a key for a row, likewise. */
+/* The cost of checking a key for a row in GIN, likewise. */
 #define KEY_COST	2
 
-/* Runs of a constant set to count before the rest is taken to be like them. */
+/* Runs of a constant set to count; the others are taken to be alike. */
 #define MAX_RUNS		8
 
 typedef struct Test
@@ -52,13 +48,7 @@ typedef struct Test
 	Oid			function;
 } Test;
 
-static bool
-is_of_sets(Oid type)
-{
-	return type != INT8OID && type != INT8RANGEOID;
-}
-
-/* What a function tests; false if it is none of ours. */
+/* What a function tests; false if it is not ours. */
 static bool
 describe_test(Oid function, List *args, Test *test)
 {
@@ -71,14 +61,11 @@ describe_test(Oid function, List *args, Test *test)
 		{roaring64_contains, TEST_CONTAINS},
 		{roaring64_contains_element, TEST_CONTAINS},
 		{roaring64_contains_range, TEST_CONTAINS},
-		{roaring64_range_contains, TEST_CONTAINS},
 		{roaring64_contained, TEST_CONTAINED},
 		{roaring64_element_contained, TEST_CONTAINED},
-		{roaring64_range_contained, TEST_CONTAINED},
 		{roaring64_contained_range, TEST_CONTAINED},
 		{roaring64_overlaps, TEST_OVERLAPS},
-		{roaring64_overlaps_range, TEST_OVERLAPS},
-		{roaring64_range_overlaps, TEST_OVERLAPS}
+		{roaring64_overlaps_range, TEST_OVERLAPS}
 	};
 	PGFunction	called = roaring64_c_function(function);
 	int			i = 0;
@@ -94,30 +81,22 @@ describe_test(Oid function, List *args, Test *test)
 	return true;
 }
 
-/*
- * A column of sets against something whose value is not known.  A set of which
- * not even the size is known is taken for one of the column, if that has most
- * of its sets again and again.
- */
+/* A column of sets against an unknown value. */
 static double
 set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
 					const SetStats *stats)
 {
 	double		n;
-	double		share;
-	double		known;
 
 	if (roaring64_average_frequency(stats) < 0 || test->right == INT8RANGEOID)
 		return ROARING64_DEFAULT_SHARE;
 	n = test->right == INT8OID ? 1 :
 		roaring64_expected_cardinality(root, other, NULL);
-	if (n >= 0)
-		return roaring64_share_passing(stats, test->kind, NULL, n);
-	share = roaring64_share_of_join(test->kind, stats, stats, &known);
-	return known > 0.5 ? share : ROARING64_DEFAULT_SHARE;
+	return n < 0 ? ROARING64_DEFAULT_SHARE :
+		roaring64_share_passing(stats, test->kind, NULL, n);
 }
 
-/* A column of sets, on the left, against something. */
+/* A column of sets, on the left, against any value. */
 static double
 set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 				Node *other)
@@ -127,20 +106,15 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	bool		is_known = roaring64_make_probe(root, other, &probe);
 	double		share;
 
-	/* one walk over its buckets for all that is asked of it */
-	if (is_known && probe.is_set)
-		r64_index_set(&probe.set);
 	roaring64_load_stats(vardata, test->function, true, &stats);
 	share = stats.nonnull *
 		(is_known ? roaring64_share_passing(&stats, test->kind, &probe, 0) :
 		 set_against_unknown(root, test, other, &stats));
 	roaring64_free_stats(&stats);
-	if (is_known && probe.is_set)
-		r64_close(&probe.set);
 	return share;
 }
 
-/* How many different values a column of bigint has: all, if not analyzed. */
+/* The distinct values of a column of bigint: one per row, if not analyzed. */
 static double
 distinct_values(VariableStatData *vardata)
 {
@@ -161,50 +135,46 @@ null_fraction(const VariableStatData *vardata)
 }
 
 /*
- * If the variable is an integer column that is cast to bigint, the column: of
- * that there are statistics.
+ * If the variable is an integer column cast to bigint, makes it the column, which
+ * has statistics.
  */
 static void
 look_through_cast(PlannerInfo *root, VariableStatData *vardata)
 {
-	FuncExpr   *cast = (FuncExpr *) vardata->var;
+	Node	   *cast = vardata->var;
 
 	if (HeapTupleIsValid(vardata->statsTuple) || vardata->rel == NULL ||
-		!IsA(cast, FuncExpr) ||
-		(cast->funcid != F_INT8_INT4 && cast->funcid != F_INT8_INT2))
+		!roaring64_is_cast(cast))
 		return;
 	ReleaseVariableStats(*vardata);
-	examine_variable(root, linitial(cast->args), 0, vardata);
+	examine_variable(root, linitial(((FuncExpr *) cast)->args), 0, vardata);
 }
 
-/* The share of the values of a column that are in a set that is not known. */
+/* The share of the values of a column that are in an unknown set. */
 static double
 share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
 {
 	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_cardinality(root, set, NULL);
+	double		n = roaring64_expected_matches(root, set, distinct);
 
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;
 	return Min(n / distinct, 1);
 }
 
-/* A column of bigint, on the left, that is looked up in a set. */
+/* A column of bigint, on the left, looked up in a set. */
 static double
 element_selectivity(PlannerInfo *root, const Test *test,
 					VariableStatData *vardata, Node *other)
 {
 	r64_set		set;
-	double		share;
 
 	look_through_cast(root, vardata);
 	if (!roaring64_constant_set(root, other, &set))
 		return (1 - null_fraction(vardata)) *
 			share_looked_up(root, vardata, other);
-	share = roaring64_share_in_set(root, vardata, test->function,
-								   distinct_values(vardata), &set);
-	r64_close(&set);
-	return share;
+	return roaring64_share_in_set(root, vardata, test->function,
+								  distinct_values(vardata), &set);
 }
 
 /* The estimator for a restriction, by function. */
@@ -233,7 +203,7 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 			test.kind = -test.kind;
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
-		else if (is_of_sets(test.left))
+		else if (roaring64_is_type(test.left))
 			selectivity = set_selectivity(root, &test, &vars[column], other);
 		else if (test.left == INT8OID)
 			selectivity = element_selectivity(root, &test, &vars[column],
@@ -245,7 +215,10 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/* The estimator for a join, by function. */
+/*
+ * The estimator for a join, by function.  For two columns of sets it is a constant,
+ * as for two columns of arrays.
+ */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
 			  JoinType jointype, SpecialJoinInfo *sjinfo)
@@ -259,20 +232,7 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	if (!describe_test(function, args, &test) || sjinfo == NULL)
 		return selectivity;
 	get_join_variables(root, args, sjinfo, &left, &right, &reversed);
-	if (is_of_sets(test.left) && is_of_sets(test.right))
-	{
-		SetStats	a;
-		SetStats	b;
-		double		known;
-
-		roaring64_load_stats(&left, test.function, true, &a);
-		roaring64_load_stats(&right, test.function, true, &b);
-		selectivity = a.nonnull * b.nonnull *
-			roaring64_share_of_join(test.kind, &a, &b, &known);
-		roaring64_free_stats(&a);
-		roaring64_free_stats(&b);
-	}
-	else if (test.left == INT8OID || test.right == INT8OID)
+	if (test.left == INT8OID || test.right == INT8OID)
 	{
 		bool		is_left = test.left == INT8OID;
 		VariableStatData *element = is_left ? &left : &right;
@@ -298,8 +258,8 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 
 /*
  * The share of the rows that a GIN index finds by a condition with its column on
- * the left, if they are more than pass; -1 if not.  In *keys, how many keys it
- * looks at for each of them if any will do.
+ * the left, if more than those that pass; else -1.  If one key is enough for a row,
+ * *keys becomes the number of keys that GIN checks for each row.
  */
 static double
 share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
@@ -313,7 +273,7 @@ share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
 
 	if (!describe_test(function, args, &test) || test.kind == TEST_CONTAINS)
 		return -1;
-	if (is_of_sets(test.right))
+	if (roaring64_is_type(test.right))
 		*keys = Max(roaring64_expected_cardinality(root, lsecond(args), NULL), 1);
 	if (roaring64_constant_set(root, lsecond(args), &set) &&
 		*keys > GIN_MIN_RANGE * roaring64_count_runs(&set))
@@ -322,7 +282,7 @@ share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
 		*keys = 1;
 	if (test.kind != TEST_CONTAINED)
 		return -1;
-	/* it finds what overlaps, and what is empty */
+	/* it finds the sets that overlap, and the empty ones */
 	test.kind = TEST_OVERLAPS;
 	examine_variable(root, linitial(args), relid, &vardata);
 	share = set_selectivity(root, &test, &vardata, lsecond(args)) +
@@ -332,10 +292,10 @@ share_read(PlannerInfo *root, Node *condition, int relid, double *keys)
 }
 
 /*
- * amcostestimate for GIN: see amapi.h.  Core takes a scan to find the rows that
- * pass.  But to be contained in a set is to have any of its elements, or none, and
- * then a recheck.  And core charges nothing for the keys of a search, each of which
- * GIN looks at for every row that it finds.
+ * amcostestimate for GIN: see amapi.h.  Core assumes that a scan finds just the rows
+ * that pass.  But for <@ it finds all rows with any of the elements, and the empty
+ * ones, to be rechecked.  And core does not charge for checking each key of a search
+ * for every row found.
  */
 static void
 estimate_gin(PlannerInfo *root, IndexPath *path, double loop_count,
@@ -387,10 +347,10 @@ is_parameter(Node *node)
 }
 
 /*
- * What a test of two sets costs: their elements are read, but those of a constant
+ * The cost of a test of two sets: their elements are read, but those of a constant
  * only once.  A test of an integer against a parameter costs more than one against a
- * constant, because a large set is not recognised when it comes again; so the server
- * prefers the plan with the constant for many rows.  NULL for other tests.
+ * constant, as a large set is not recognised when it comes again; so for many rows
+ * the server prefers the plan with the constant.  NULL for other tests.
  */
 static SupportRequestCost *
 support_cost(SupportRequestCost *request)
@@ -398,18 +358,18 @@ support_cost(SupportRequestCost *request)
 	Oid			function;
 	List	   *args = request->node == NULL ? NIL :
 		roaring64_call(request->node, &function);
-	double		cost = SET_TEST_COST;
+	double		cost = ROARING64_SET_COST;
 	Test		test;
 	ListCell   *cell;
 
 	if (args == NIL || !describe_test(function, args, &test))
 		return NULL;
-	if (is_of_sets(test.left) && is_of_sets(test.right))
+	if (roaring64_is_type(test.left) && roaring64_is_type(test.right))
 	{
 		foreach(cell, args)
 		{
 			if (!IsA(lfirst(cell), Const))
-				cost += ELEMENT_COST *
+				cost += ROARING64_ELEMENT_COST *
 					Max(roaring64_expected_cardinality(request->root,
 													   lfirst(cell), NULL), 0);
 		}
@@ -425,9 +385,9 @@ support_cost(SupportRequestCost *request)
 }
 
 /*
- * roaring64_test_support(internal) returns internal: for the functions behind
- * @>, <@ and &&, what they cost, what the operators have by the estimators below,
- * and conditions for an index on id; and an estimate of roaring64_is_empty.
+ * roaring64_test_support(internal) returns internal: for the functions behind @>,
+ * <@ and &&, their cost and selectivity, and conditions that replace them or that
+ * an index on id supports; for roaring64_is_empty, its selectivity.
  */
 PG_FUNCTION_INFO_V1(roaring64_test_support);
 Datum
@@ -436,6 +396,8 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 	Node	   *node = (Node *) PG_GETARG_POINTER(0);
 	SupportRequestSelectivity *request = (SupportRequestSelectivity *) node;
 
+	if (IsA(node, SupportRequestSimplify))
+		PG_RETURN_POINTER(roaring64_simplify_test((SupportRequestSimplify *) node));
 	if (IsA(node, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
 	if (IsA(node, SupportRequestCost))
@@ -488,7 +450,7 @@ roaring64_contjoinsel(PG_FUNCTION_ARGS)
 								   jointype, sjinfo));
 }
 
-/* How many runs of consecutive elements a set has, or about, if they are many. */
+/* The number of runs of consecutive elements of a set, or an estimate if many. */
 double
 roaring64_count_runs(r64_set *set)
 {

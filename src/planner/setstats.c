@@ -1,26 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * setstats.c
- *	  What the statistics of a column of sets say about a test.
+ *	  The share of the rows of a column of sets that pass a test, by its statistics,
+ *	  which ANALYZE makes (typanalyze.c).
  *
- * All estimates come from one reckoning.  Each element has a frequency, the
- * chance that a row's set has it: of the most common ones it is known; of the
- * others it is that of their neighbours, the occurrences in a bin of the
- * histogram over the different elements in it.  A set of twice as many elements
- * has each of them twice as often; apart from that elements are taken to be
- * independent of each other, as core does for arrays.  So with f running over
- * the elements of a probe, for each cardinality k of the histogram
+ * All estimates come from one model.  Each element has a frequency, the chance
+ * that a row's set has it.  For the most common elements it is known; for the
+ * others it is the mean of their bin of the histogram, occurrences divided by
+ * distinct elements.  A set of twice as many elements has each of them twice as
+ * often; apart from that elements are taken to be independent of each other, as
+ * core does for arrays.  So with f running over the elements of a probe, for each
+ * cardinality k of the histogram
  *
  *	set && probe	1 - product (1 - f)
  *	set @> probe	product f
  *	set <@ probe	p^k, where p is the share of all occurrences that the probe
  *					has
  *
- * The most common sets are tested instead, of which the empty one can have most
- * rows.  What they have of the probe's elements the other rows have not.
+ * The most common sets are tested instead; the empty set can have most rows.  Their
+ * share of the probe's elements is subtracted from the other rows'.
  *
- * However large the probe is, no more is done than to look up the most common
- * elements in it and to count it by bins.
+ * However large the probe is, the work is to look up the most common elements in it
+ * and to count it by bins.
  *
  * src/planner/setstats.c
  *
@@ -37,13 +38,12 @@
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
-/* Most common sets of a column to test; to join with those of another one. */
+/* Most common sets of a column to test. */
 #define MAX_COMMON_SETS		100
-#define MAX_SETS_JOINED		32
 
 /*
- * A probe of more bytes is not compared with them.  They have a kilobyte at
- * most, and the comparison reads all of it.
+ * A probe of more bytes is not compared with them.  Each has a kilobyte at most,
+ * but the comparison reads all of the probe.
  */
 #define MAX_COMPARED_SIZE	8192
 
@@ -52,16 +52,16 @@
 #define MAX_CLASSES		128		/* there are fewer powers of 1.5 to 2^64 */
 #define MAX_GROUPS		(MAX_CLASSES + MAX_COMMON_SETS)
 
-/* What a probe has of the elements of a column. */
+/* The elements of a probe that a column has. */
 typedef struct Tally
 {
 	double		count;			/* of them */
 	double		hits;			/* sum of their frequencies */
-	double		log_none;		/* logarithm of the chance of none of them */
-	double		log_all;		/* and of all of them */
+	double		log_none;		/* logarithm of the chance that a set has none */
+	double		log_all;		/* and that it has all */
 } Tally;
 
-/* Empties a slot whose layout is not the one we know. */
+/* Empties a slot of unknown layout. */
 static void
 check_slot(AttStatsSlot *slot, bool good)
 {
@@ -72,9 +72,9 @@ check_slot(AttStatsSlot *slot, bool good)
 }
 
 /*
- * Reads the statistics of a variable that holds sets, those of their elements
- * only if asked; to be freed.  function is what will be estimated; if that must
- * not see them (row security) they are taken for missing.
+ * Reads the statistics of a variable that holds sets, with those of their elements
+ * if asked; to be freed.  If function, which is to be estimated, must not see them
+ * (row security), they are taken for missing.
  */
 void
 roaring64_load_stats(VariableStatData *vardata, Oid function,
@@ -91,7 +91,7 @@ roaring64_load_stats(VariableStatData *vardata, Oid function,
 	if (!statistic_proc_security_check(vardata, function))
 		return;
 
-	/* a slot that is not there is left empty */
+	/* a missing slot remains empty */
 	get_attstatsslot(&stats->sets, tuple, STATISTIC_KIND_MCV, InvalidOid,
 					 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS);
 	check_slot(&stats->sets, stats->sets.nvalues == stats->sets.nnumbers);
@@ -123,6 +123,32 @@ roaring64_free_stats(SetStats *stats)
 	free_attstatsslot(&stats->mcelem);
 	free_attstatsslot(&stats->dechist);
 	free_attstatsslot(&stats->rest);
+}
+
+/*
+ * The average of min(size, most) over the non-null rows of a variable that holds
+ * sets, by the histogram if any is larger; -1 if unknown.
+ */
+double
+roaring64_mean_size(VariableStatData *vardata, double most)
+{
+	AttStatsSlot slot;
+	double		mean = 0;
+	int			bounds;
+
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
+		!get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_DECHIST,
+						  InvalidOid, ATTSTATSSLOT_NUMBERS))
+		return -1;
+	bounds = slot.nnumbers - 1;
+	for (int i = 0; i < bounds; i++)
+		mean += Min(slot.numbers[i], most) / bounds;
+	if (bounds < 1)
+		mean = -1;
+	else if (slot.numbers[bounds - 1] <= most || mean > slot.numbers[bounds])
+		mean = slot.numbers[bounds];
+	free_attstatsslot(&slot);
+	return mean;
 }
 
 static double
@@ -163,8 +189,8 @@ add_to_tally(Tally *tally, double count, double frequency)
 }
 
 /*
- * Adds the elements outside of the histogram's bins, and the elements in its
- * bins.  common has the elements, ascending, that are accounted for already.
+ * Adds the elements in the histogram's bins and outside of them, except the common
+ * ones, which ascend and are in the tally already.
  */
 static void
 tally_rest(const SetStats *stats, Probe *probe,
@@ -187,7 +213,10 @@ tally_rest(const SetStats *stats, Probe *probe,
 		double		count;
 		double		width;
 
-		/* but for the last, up to the next; an element can fill whole bins */
+		/*
+		 * a bin but the last excludes its end; one element can fill whole
+		 * bins
+		 */
 		if (bin < bins - 1 && hi > lo)
 			hi--;
 		least = Min(least, frequency);
@@ -212,7 +241,7 @@ tally_rest(const SetStats *stats, Probe *probe,
 			count = distinct * roaring64_width(element, hi) / Max(width, 1);
 		add_to_tally(tally, Min(count, distinct), frequency);
 	}
-	/* what came after ANALYZE, not more than a bin of it, or is in no set */
+	/* new since ANALYZE, and at most a bin of such, or in no set */
 	if (!is_range)
 		add_to_tally(tally, Min(outside, stats->distinct / bins), least / 4);
 }
@@ -265,8 +294,8 @@ roaring64_average_frequency(const SetStats *stats)
 }
 
 /*
- * Rows of one side of a test: those that have one of the most common sets, or a
- * set of like size, at most half as large again as the least.
+ * Rows of a column: those with one of the most common sets, or those with sets of
+ * similar size, up to 1.5 times the least.  Or the other side of a test.
  */
 typedef struct RowGroup
 {
@@ -277,9 +306,9 @@ typedef struct RowGroup
 	Probe		probe;			/* if so */
 } RowGroup;
 
-/* The groups of rows of a column, at most so many by a set.  Returns how many. */
+/* The groups of rows of a column.  Returns how many. */
 static int
-describe_column(const SetStats *stats, int nsets, RowGroup *groups)
+describe_column(const SetStats *stats, RowGroup *groups)
 {
 	int			bounds = stats->dechist.nnumbers - 1;
 	int			n = 0;
@@ -299,7 +328,7 @@ describe_column(const SetStats *stats, int nsets, RowGroup *groups)
 		class->size += (size - class->size) / (class->share * bounds);
 	}
 	nclasses = n;
-	for (int i = 0; i < Min(stats->sets.nvalues, nsets); i++)
+	for (int i = 0; i < Min(stats->sets.nvalues, MAX_COMMON_SETS); i++)
 	{
 		RowGroup   *set = &groups[n++];
 		RowGroup   *class = &groups[nclasses - 1];
@@ -317,8 +346,8 @@ describe_column(const SetStats *stats, int nsets, RowGroup *groups)
 }
 
 /*
- * The chance that two sets of such sizes pass a test.  They are expected to have
- * hits in common, times as many as the tally has.
+ * The chance that two sets of such sizes pass a test, if they are expected to have
+ * hits in common, which is times the hits of the tally.
  */
 static double
 chance(TestKind kind, double left, double right, const Tally *tally,
@@ -338,80 +367,75 @@ chance(TestKind kind, double left, double right, const Tally *tally,
 }
 
 /*
- * The share of all pairs of non-null rows of two sides whose sets pass a test.
- * tally is what two sets have in common on average; what known ones have is taken
- * from that.  In *tested, the share of the pairs that are of known sets.
+ * The share of the rows of n groups whose sets pass a test with another set or a
+ * range.  tally is the average over all rows, from which that of known sets is
+ * subtracted.
  */
 static double
-share_of_pairs(TestKind kind, RowGroup *a, int na, RowGroup *b, int nb,
-			   const Tally *tally, double *tested)
+share_of_groups(TestKind kind, RowGroup *groups, int n, RowGroup *other,
+				const Tally *tally)
 {
 	double		hits = tally->hits;
 	double		passing = 0;
-	double		pairs = 0;
-	double		product = 0;
+	double		tested = 0;
+	double		untested = 0;
+	double		size = 0;
 	double		sum = 0;
 
-	*tested = 0;
-	for (int i = 0; i < na * nb; i++)
+	for (int i = 0; i < n; i++)
 	{
-		RowGroup   *x = &a[i / nb];
-		RowGroup   *y = &b[i % nb];
-		double		share = x->share * y->share;
+		RowGroup   *x = &groups[i];
 
-		if (x->is_known && y->is_known)
+		if (x->is_known && other->is_known)
 		{
-			double		both = !y->probe.is_set ?
-				probe_count(&x->probe, y->probe.lo, y->probe.hi) :
-				(double) r64_and_cardinality(&x->probe.set, &y->probe.set);
+			double		both = !other->probe.is_set ?
+				probe_count(&x->probe, other->probe.lo, other->probe.hi) :
+				(double) r64_and_cardinality(&x->probe.set, &other->probe.set);
 			bool		passes = kind == TEST_OVERLAPS ? both > 0 :
-				both == (kind == TEST_CONTAINS ? y : x)->size;
+				both == (kind == TEST_CONTAINS ? other : x)->size;
 
-			*tested += share;
-			passing += passes ? share : 0;
+			tested += x->share;
+			passing += passes ? x->share : 0;
 			/* a range that is to be contained is one element of the tally */
-			hits -= share * (kind == TEST_CONTAINS && !y->probe.is_set ? passes : both);
+			hits -= x->share * (kind == TEST_CONTAINS && !other->probe.is_set ?
+								passes : both);
 		}
 		else
 		{
-			pairs += share;
-			product += share * x->size * y->size;
+			untested += x->share;
+			size += x->share * x->size;
 		}
 	}
 	hits = Max(hits, 0);
-	if (*tested >= 1 || pairs <= 0)
+	if (tested >= 1 || untested <= 0)
 		return passing;
-	if (kind == TEST_CONTAINS && tally->count == 1 && b->size == 1)
+	if (kind == TEST_CONTAINS && tally->count == 1 && other->size == 1)
 		return passing + hits;
-	/* hits for each pair of elements */
-	hits = product > 0 ? hits / (1 - *tested) * pairs / product : 0;
-	for (int i = 0; i < na * nb; i++)
+	/* hits for each element of a row's set */
+	hits = size > 0 ? hits / (1 - tested) * untested / size : 0;
+	for (int i = 0; i < n; i++)
 	{
-		RowGroup   *x = &a[i / nb];
-		RowGroup   *y = &b[i % nb];
-		double		expected = hits * x->size * y->size;
+		RowGroup   *x = &groups[i];
+		double		expected = hits * x->size;
 
-		if (!x->is_known || !y->is_known)
-			sum += x->share * y->share *
-				chance(kind, x->size, y->size, tally, expected,
-					   expected / Max(tally->hits, 1e-100));
+		if (!x->is_known || !other->is_known)
+			sum += x->share * chance(kind, x->size, other->size, tally, expected,
+									 expected / Max(tally->hits, 1e-100));
 	}
-	return passing + (1 - *tested) * sum / pairs;
+	return passing + (1 - tested) * sum / untested;
 }
 
 /*
- * The share of the non-null rows of a column whose set passes a test with a
- * probe; or with one that has so many elements and is else not known, if probe is
- * NULL.
+ * The share of the non-null rows of a column whose set passes a test with a probe;
+ * or, if probe is NULL, with an unknown set of so many elements.
  */
 double
 roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 						double size)
 {
 	bool		is_range = probe != NULL && !probe->is_set;
-	double		tested;
 	Tally		tally = {0};
-	RowGroup	column[MAX_GROUPS];
+	RowGroup	groups[MAX_GROUPS];
 	RowGroup	other = {.share = 1};
 
 	if (probe != NULL)
@@ -425,7 +449,10 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 		add_to_tally(&tally, size, roaring64_average_frequency(stats));
 	else if (kind == TEST_CONTAINS && is_range)
 	{
-		/* a set with both ends has what is between, if it has so many at all */
+		/*
+		 * a set with both ends, and large enough, is taken to have all
+		 * between
+		 */
 		Probe		first = {.lo = probe->lo,.hi = probe->lo};
 		Probe		last = {.lo = probe->hi,.hi = probe->hi};
 
@@ -439,67 +466,6 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 		(is_range || probe->set.size <= MAX_COMPARED_SIZE);
 	if (other.is_known)
 		other.probe = *probe;
-	return share_of_pairs(kind, column,
-						  describe_column(stats, MAX_COMMON_SETS, column),
-						  &other, 1, &tally, &tested);
-}
-
-/*
- * How many elements sets of two columns have in common, on average; -1 if
- * unknown.  The most common elements are matched, the others are taken to be
- * drawn from the larger of the two stocks.
- */
-static double
-expected_common(const SetStats *a, const SetStats *b)
-{
-	double		left_a = a->average;
-	double		left_b = b->average;
-	double		distinct = Max(a->distinct, b->distinct);
-	double		common = 0;
-	int			j = 0;
-
-	if (roaring64_average_frequency(a) < 0 ||
-		roaring64_average_frequency(b) < 0)
-		return -1;
-	for (int i = 0; i < a->mcelem.nvalues; i++)
-	{
-		int64		element = DatumGetInt64(a->mcelem.values[i]);
-		double		share_a = a->mcelem.numbers[i];
-		double		share_b;
-
-		while (j < b->mcelem.nvalues &&
-			   DatumGetInt64(b->mcelem.values[j]) < element)
-			j++;
-		if (j == b->mcelem.nvalues)
-			break;
-		if (DatumGetInt64(b->mcelem.values[j]) != element)
-			continue;
-		share_b = b->mcelem.numbers[j];
-		common += share_a * share_b;
-		left_a -= share_a;
-		left_b -= share_b;
-		distinct--;
-	}
-	return common + Max(left_a, 0) * Max(left_b, 0) / Max(distinct, 1);
-}
-
-/*
- * The share of the pairs of non-null rows of two columns whose sets pass a test,
- * the left one from a.  In *tested, the share of which this is known.
- */
-double
-roaring64_share_of_join(TestKind kind, const SetStats *a, const SetStats *b,
-						double *tested)
-{
-	double		common = expected_common(a, b);
-	Tally		tally = {.hits = common,.log_none = -common};
-	RowGroup	left[MAX_GROUPS];
-	RowGroup	right[MAX_GROUPS];
-
-	*tested = 0;
-	if (common < 0)
-		return ROARING64_DEFAULT_SHARE;
-	return share_of_pairs(kind, left, describe_column(a, MAX_SETS_JOINED, left),
-						  right, describe_column(b, MAX_SETS_JOINED, right),
-						  &tally, tested);
+	return share_of_groups(kind, groups, describe_column(stats, groups), &other,
+						   &tally);
 }

@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * typanalyze.c
- *	  What ANALYZE learns about a column of sets.
+ *	  ANALYZE of a column of sets; its statistics are used in setstats.c.
  *
- * As for core's arrays there are the most common elements, counted by a hash
- * table.  Most queries are about the elements that are not common, so there is
- * more: a histogram of their occurrences, and how many different elements each
- * bin has.  How many more are in the rows that were not read is estimated like
- * the number of distinct values of a column (Haas and Stokes' Duj1; see
- * analyze.c).
+ * As for core's arrays the most common elements are counted in a hash table.  Most
+ * queries are about other elements, so there is also a histogram of their
+ * occurrences, with the number of distinct elements of each bin.  The elements of
+ * rows that were not read are estimated like the distinct values of a column (Haas
+ * and Stokes' Duj1; see analyze.c).
  *
- * The work is bounded, however large the sets are.  Rows are left out evenly
- * when they are too many, or too many bytes; from a set with too many elements
- * only a sample is read, in short stretches at even distances, and each
- * element counts for the number that it stands for.  Every element has the
- * same chance to be read, so the frequencies are right on average.
+ * The work is bounded, however large the sets are.  Rows are skipped evenly when
+ * they are too many, or too many bytes; of a set with too many elements only a
+ * sample is read, in short stretches at even distances, and each element counts
+ * for the number that it stands for.  Every element has the same chance to be
+ * read, so the frequencies are right on average.
  *
  * src/planner/typanalyze.c
  *
@@ -29,7 +28,6 @@
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 
-#include "engine/sort.h"
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
@@ -43,8 +41,8 @@
 #define GOLDEN_RATIO	1.618033988749895
 
 /*
- * An element is common if it has so much of what an element would have on
- * average, were there only as many as are kept.  It is core's limit for arrays.
+ * An element is common if it has this part of the average of an element, were
+ * there only as many elements as are kept.  It is core's limit for arrays.
  */
 #define MIN_COMMON		0.063
 
@@ -52,7 +50,7 @@ typedef struct ElementCount
 {
 	int64		element;
 	float		seen;			/* occurrences that it stands for */
-	uint32		read;			/* occurrences in the rows that were read */
+	uint32		read;			/* occurrences in the rows read */
 	uint32		status;			/* of simplehash */
 } ElementCount;
 
@@ -79,16 +77,16 @@ typedef struct ElementAnalysis
 } ElementAnalysis;
 
 /*
- * Reads n elements of a set in stretches at even distances, from another place
+ * Reads n elements of a set in stretches at even distances, from another position
  * in every row, as multiples of the golden ratio are spread evenly.  The last may
- * go round to the start, so that no element has a better chance than others.  n is
- * a multiple of STRETCH and less than the cardinality.
+ * wrap around to the start, so that all elements have the same chance.  n is a
+ * multiple of STRETCH and less than the cardinality.
  */
 static void
 read_stretches(ElementAnalysis *analysis, r64_set *set, double cardinality,
 			   int64 *elements, int n)
 {
-	double		place = fmod(analysis->nrows * GOLDEN_RATIO, 1) * cardinality;
+	double		position = fmod(analysis->nrows * GOLDEN_RATIO, 1) * cardinality;
 
 	for (int i = 0; i < n; i += STRETCH)
 	{
@@ -96,17 +94,17 @@ read_stretches(ElementAnalysis *analysis, r64_set *set, double cardinality,
 		size_t		got = 0;
 
 		roaring64_analyze_delay_point();
-		if (r64_select(set, (uint64) place, &element))
+		if (r64_select(set, (uint64) position, &element))
 			got = r64_read(set, element, PG_INT64_MAX, false, elements + i,
 						   STRETCH);
 		if (got < STRETCH)
 			(void) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
 							elements + i + got, STRETCH - got);
-		place = fmod(place + cardinality / n * STRETCH, cardinality);
+		position = fmod(position + cardinality / n * STRETCH, cardinality);
 	}
 }
 
-/* A row; at most n of its elements are looked at, for which there is room. */
+/* Counts a row's elements, or a sample of n; elements is memory for them. */
 static void
 add_set(ElementAnalysis *analysis, Datum value, int64 *elements, int n)
 {
@@ -157,8 +155,8 @@ compare_elements(const void *a, const void *b)
 }
 
 /*
- * Fills a slot that is not used yet, or that of the correlation, which
- * planner.h explains; there is always one.  values may be NULL.
+ * Fills an unused slot, or that of the correlation (planner.h says why); there is
+ * always one.  values may be NULL.
  */
 static void
 fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
@@ -186,8 +184,8 @@ fill_slot(VacAttrStats *stats, int kind, int64 *values, int nvalues,
 }
 
 /*
- * Sorts the elements, those first that are common, which both ascend.  Returns
- * how many are common.
+ * Sorts the elements: first the common ones, ascending, then the others, ascending.
+ * Returns how many are common.
  */
 static int
 sort_elements(ElementAnalysis *analysis, ElementCount **elements)
@@ -238,7 +236,7 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 	int			last = analysis->nrows - 1;
 	float4	   *numbers = palloc(sizeof(float4) * (bounds + 1));
 
-	r64_sort_items(&roaring64_env, analysis->cardinalities, analysis->nrows, 1, 0);
+	r64_sort(&roaring64_env, analysis->cardinalities, analysis->nrows);
 	for (int i = 0; i < bounds; i++)
 		numbers[i] = analysis->cardinalities[i == bounds - 1 ? last :
 											 (int64) analysis->nrows * i / bounds];
@@ -247,8 +245,8 @@ store_cardinalities(VacAttrStats *stats, ElementAnalysis *analysis)
 }
 
 /*
- * How many different elements all rows have where the rows that were read have
- * some.  read_share is the share of all occurrences that were read.
+ * The number of distinct elements of all rows, from n elements of the rows read.
+ * read_share is the share of all occurrences that was read.
  */
 static double
 estimate_distinct(ElementCount **elements, int n, double read_share)
@@ -265,8 +263,8 @@ estimate_distinct(ElementCount **elements, int n, double read_share)
 }
 
 /*
- * Fills the slot of our own, whose layout is in planner.h, with n elements,
- * ascending, that are not common.
+ * Fills the slot of our own kind (planner.h) with n elements, ascending, that are
+ * not common.
  */
 static void
 store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
@@ -304,8 +302,7 @@ store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
 }
 
 /*
- * Reads the non-null ones of the sample rows; if that were too much, every nth
- * of them.
+ * Reads the non-null sample rows, or every nth row if all would be too much.
  */
 static void
 read_rows(ElementAnalysis *analysis, VacAttrStats *stats,
@@ -350,7 +347,7 @@ compute_set_stats(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch,
 	int			ncommon;
 	MemoryContext oldcontext;
 
-	/* the standard analysis takes our place */
+	/* the standard analysis sets its own compute_stats */
 	if (std_typanalyze(stats))
 		stats->compute_stats(stats, fetch, samplerows, totalrows);
 	if (!stats->stats_valid)
@@ -365,7 +362,7 @@ compute_set_stats(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch,
 	elements = palloc(sizeof(ElementCount *) *
 					  Max(analysis.counts->members, 1));
 	ncommon = sort_elements(&analysis, elements);
-	/* what is stored has to stay */
+	/* statistics must outlive the analysis */
 	oldcontext = MemoryContextSwitchTo(stats->anl_context);
 	store_common(stats, &analysis, elements, ncommon);
 	store_cardinalities(stats, &analysis);

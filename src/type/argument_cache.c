@@ -8,19 +8,18 @@
  * time can cost a thousand times as much as the function itself.  So each
  * call site keeps at most one value of each argument in fn_extra.
  *
- * There is one rule of identity: a value that is kept stands beside all the
- * bytes of the datum by which it is recognised, and the two are made and
- * dropped together.  Those of a TOAST pointer name a value that never changes:
- * an update writes another one, whose OID can be the same only four billion
- * OIDs later.  A constant is a part of the call site's own expression, so that
- * to be it is to be that datum.  No length, beginning, address or memory
- * context says that a value is the same: the next time, another one may be
- * there.
+ * There is one rule of identity: a value is kept beside all bytes of the datum by
+ * which it is recognised, and both are made and dropped together.  The bytes of a
+ * TOAST pointer name a value that never changes: an update writes another one,
+ * whose OID can be the same only four billion OIDs later.  A constant is part of
+ * the call site's own expression, so its address recognises it.  No length,
+ * beginning, other address or memory context shows that a value is the same: the
+ * next time, another one may be there.
  *
- * How the last value began is remembered, too, but only as a reason to keep
- * the next one, whatever that is.  So a scan over many values pays nothing.
- * What the plan or its caller hands over as a parameter will probably come
- * again: if it has to be detoasted, it is kept the first time.
+ * The first bytes of the last value are remembered, too, but only as a reason to
+ * keep the next one if it begins alike.  So a scan over many values pays nothing.
+ * A parameter of the plan or of its caller will probably come again: if it has to
+ * be detoasted, it is kept the first time.
  *
  * Nothing is kept at a call site of unknown expression, such as that of an
  * output function, which a session may hold on to; elsewhere it is kept as
@@ -41,20 +40,20 @@
 
 #define MAX_SETS	2			/* no function has more set arguments */
 
-/* What fetching a part costs beside its own rows, as so many bytes of rows. */
+/* The cost of fetching a part beside that of its bytes, in bytes. */
 #define FETCH_COST	((size_t) 16 * TOAST_MAX_CHUNK_SIZE)
 
 /*
- * Parts of what the plan will probably hand over again, to be fetched whole,
- * may cost this part of the whole.
+ * A parameter will probably come again and then be fetched whole, so parts of it
+ * may cost 1/8 of the whole.
  */
 #define AGAIN_PART	8
 
 /*
- * The bytes of a compressed value are compared, since that takes less than to
- * decompress it.  Those of another one are compared if it is at most this long, so
- * that it fits into a processor's cache, and has at least this many buckets, so that
- * passing them one by one would take longer.
+ * The bytes of a compressed value are compared, as that takes less time than to
+ * decompress it.  The bytes of a plain value are compared if it has at most
+ * MAX_COMPARED of them, which fit into a processor's cache, and at least
+ * MIN_BUCKETS buckets, which would take longer to read.
  */
 #define MAX_COMPARED	(256 * 1024)
 #define MIN_BUCKETS		16
@@ -70,13 +69,13 @@ typedef struct KeptArgument
 	struct varlena *constant;	/* the argument, if it is one */
 	bool		is_parameter;	/* of the plan or of the query */
 
-	/* What is kept: all of it or, if datum is NULL, nothing. */
+	/* the kept value; none if datum is NULL */
 	struct varlena *datum;		/* as it was handed over */
 	struct varlena *flat;		/* detoasted; may be datum itself */
 	r64_set		set;			/* of flat */
 
-	/* How the last datum began that was looked for and not found. */
-	Size		last_size;		/* 0 if there was none */
+	/* the last datum that was not recognised; last_size is 0 before the first */
+	Size		last_size;
 	char		last_head[HEAD_SIZE];
 } KeptArgument;
 
@@ -84,29 +83,6 @@ typedef struct CallSite
 {
 	KeptArgument arg[MAX_SETS];
 } CallSite;
-
-/*
- * Parts that are read on to the end take up to three times as long as all at
- * once, and less than a quarter longer from so many bytes on.
- */
-#define READ_ON_MIN	(256 * 1024)
-
-/* The forms in which an argument may answer a question. */
-typedef enum ArgumentForm
-{
-	FORM_SET,
-	FORM_PARTS,					/* in TOAST, of which not all is needed */
-	FORM_OBJECT					/* expanded, to be read as it is */
-} ArgumentForm;
-
-typedef struct Argument
-{
-	ArgumentForm form;
-	Datum		datum;
-	ToastSource source;			/* FORM_PARTS */
-	r64_set    *set;			/* FORM_SET; may be local */
-	r64_set		local;
-} Argument;
 
 /* The expression of an argument, or NULL if that is not known. */
 static Node *
@@ -127,11 +103,10 @@ argument_expression(FmgrInfo *flinfo, int argno)
 }
 
 /*
- * Whether argument argno had better be changed in place: it is an object that
- * may be changed, or becomes one because it may be the variable of a language
- * that will hand it over when it is changed again.  What a portal executes is a
- * query, whose parameters do not change.  (Those of other queries cannot be told
- * from variables, and become objects for nothing.)
+ * Whether to change argument argno in place: it is an object that may be changed,
+ * or may be a variable of a language that will pass the object for the next
+ * change.  A portal executes a query, whose parameters do not change.  (Parameters
+ * of other queries cannot be told from variables, and become objects in vain.)
  */
 bool
 roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno)
@@ -173,7 +148,7 @@ make_call_site(FmgrInfo *flinfo)
 	return site;
 }
 
-/* What is kept of an argument, or NULL if nothing of it ever is. */
+/* The kept state of an argument, or NULL if its call site keeps nothing. */
 static inline KeptArgument *
 get_kept(FunctionCallInfo fcinfo, int argno)
 {
@@ -185,7 +160,7 @@ get_kept(FunctionCallInfo fcinfo, int argno)
 	return site == NULL ? NULL : &site->arg[argno];
 }
 
-/* Whether a datum can be recognised, and it is worth it. */
+/* Whether a datum can be recognised, at less cost than opening it. */
 static bool
 is_recognisable(const KeptArgument *arg, struct varlena *value)
 {
@@ -207,7 +182,7 @@ is_recognisable(const KeptArgument *arg, struct varlena *value)
 	return buckets >= MIN_BUCKETS;
 }
 
-/* Whether a datum is the one of which a set is kept. */
+/* Whether a datum is the kept one. */
 static inline bool
 is_kept(const KeptArgument *arg, struct varlena *value)
 {
@@ -241,7 +216,7 @@ is_likely(const KeptArgument *arg, struct varlena *value)
 	return arg->datum == NULL && resembles_last(arg, value);
 }
 
-/* Drops what is kept, for a datum that is not that. */
+/* Drops the kept set, and remembers how another datum begins. */
 static void
 forget(KeptArgument *arg, struct varlena *value)
 {
@@ -261,8 +236,8 @@ forget(KeptArgument *arg, struct varlena *value)
 }
 
 /*
- * Keeps a datum and its set.  A failure leaves nothing kept, and what it had
- * made to the context.
+ * Keeps a datum and its set.  A failure keeps nothing, and leaves its
+ * allocations to the context.
  */
 static void
 keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
@@ -281,16 +256,6 @@ keep(KeptArgument *arg, struct varlena *value, MemoryContext context)
 	arg->datum = datum;
 }
 
-/* Gives the set that is kept of an argument an index. */
-static void
-make_index(KeptArgument *arg, MemoryContext context)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-
-	r64_index_set(&arg->set);
-	MemoryContextSwitchTo(oldcontext);
-}
-
 /* The set that is kept of an argument, with its index, or NULL. */
 static inline r64_set *
 find_kept(FunctionCallInfo fcinfo, int argno)
@@ -301,11 +266,19 @@ find_kept(FunctionCallInfo fcinfo, int argno)
 	if (arg == NULL || !is_kept(arg, (struct varlena *) DatumGetPointer(datum)))
 		return NULL;
 	if (arg->set.index == NULL)
-		make_index(arg, fcinfo->flinfo->fn_mcxt);
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+
+		r64_index_set(&arg->set);
+		MemoryContextSwitchTo(oldcontext);
+	}
 	return &arg->set;
 }
 
-/* Returns an argument of which nothing is kept yet as a set. */
+/*
+ * Returns an argument that is not kept as a set, and keeps it if it will probably
+ * come again.
+ */
 static r64_set *
 load_argument(FunctionCallInfo fcinfo, int argno, r64_set *local)
 {
@@ -344,11 +317,10 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 }
 
 /*
- * The same as a set from which elements may be missing, but none that has the
- * place of a container of few.  A large value that is stored uncompressed, and
- * seen for the first time, is fetched no further than that takes, if that is
- * cheaper.  *cardinality becomes the number of elements of the argument, unless
- * it is NULL.
+ * The same, restricted to the containers that meet those of few: elements of other
+ * containers may be missing.  A large value that is stored uncompressed, and seen
+ * for the first time, is fetched in part if that is cheaper.  Unless it is NULL,
+ * *cardinality becomes the number of elements of the whole argument.
  */
 r64_set *
 roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
@@ -380,121 +352,58 @@ roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 }
 
 /*
- * Opens an argument in parts, if it is in TOAST, takes at least so many bytes,
- * and is seen for the first time.
+ * Opens an argument to answer a question about a little of it: as a set, which
+ * may be *local, or as a source of parts, and then returns NULL.
  */
-static bool
-open_parts(FunctionCallInfo fcinfo, int argno, Size least, Argument *a)
+static r64_set *
+open_argument(FunctionCallInfo fcinfo, int argno, ToastSource *source,
+			  r64_set *local)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	KeptArgument *arg;
+	r64_set    *set = find_kept(fcinfo, argno);
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value) ||
-		toast_raw_datum_size(datum) < least + VARHDRSZ ||
-		(arg = get_kept(fcinfo, argno)) == NULL ||
-		is_kept(arg, value) || resembles_last(arg, value) ||
-		!roaring64_toast_source(datum, &a->source))
-		return false;
+	if (set != NULL)
+		return set;
+	arg = get_kept(fcinfo, argno);
+	if (arg == NULL || resembles_last(arg, value) ||
+		!roaring64_toast_source(datum, source))
+		return load_argument(fcinfo, argno, local);
 	forget(arg, value);
-	a->form = FORM_PARTS;
-	return true;
-}
-
-/*
- * Opens an argument in the form that answers a question about a little of it
- * best.
- */
-static void
-open_argument(FunctionCallInfo fcinfo, int argno, Argument *a)
-{
-	a->datum = PG_GETARG_DATUM(argno);
-	a->form = FORM_SET;
-	a->set = find_kept(fcinfo, argno);
-	if (a->set != NULL)
-		return;
-	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(a->datum)))
-		a->form = FORM_OBJECT;
-	else if (!open_parts(fcinfo, argno, 0, a))
-		a->set = load_argument(fcinfo, argno, &a->local);
+	return NULL;
 }
 
 /* Whether an argument contains an element. */
 bool
 roaring64_arg_contains(FunctionCallInfo fcinfo, int argno, int64 element)
 {
-	Argument	a;
+	Datum		datum = PG_GETARG_DATUM(argno);
+	ToastSource source;
+	r64_set		local;
+	r64_set    *set;
 
-	open_argument(fcinfo, argno, &a);
-	switch (a.form)
-	{
-		case FORM_OBJECT:
-			return roaring64_expanded_contains(a.datum, element);
-		case FORM_PARTS:
-			return r64_source_contains(&a.source.source, element);
-		default:
-			return r64_contains(a.set, element);
-	}
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return roaring64_expanded_contains(datum, element);
+	set = open_argument(fcinfo, argno, &source, &local);
+	return set != NULL ? r64_contains(set, element) :
+		r64_source_contains(&source.source, element);
 }
 
 /* How many elements an argument has. */
 uint64
 roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno)
 {
-	Argument	a;
+	Datum		datum = PG_GETARG_DATUM(argno);
+	ToastSource source;
+	r64_set		local;
+	r64_set    *set;
 
-	open_argument(fcinfo, argno, &a);
-	switch (a.form)
-	{
-		case FORM_OBJECT:
-			return roaring64_expanded_cardinality(a.datum);
-		case FORM_PARTS:
-			return r64_source_cardinality(&a.source.source);
-		default:
-			return r64_cardinality(a.set);
-	}
-}
-
-/* The smallest element of an argument; false if it is empty. */
-bool
-roaring64_arg_min(FunctionCallInfo fcinfo, int argno, int64 *found)
-{
-	Argument	a;
-
-	open_argument(fcinfo, argno, &a);
-	switch (a.form)
-	{
-		case FORM_OBJECT:
-			a.local = roaring64_expanded_set(a.datum);
-			return r64_min(&a.local, found);
-		case FORM_PARTS:
-			return r64_source_min(&a.source.source, found);
-		default:
-			return r64_min(a.set, found);
-	}
-}
-
-/* Whether the first two arguments have an element in common. */
-bool
-roaring64_args_overlap(FunctionCallInfo fcinfo)
-{
-	int			n = roaring64_larger_argument(fcinfo);
-	Argument	large;
-	Argument	small;
-	r64_source	in_memory;
-
-	if (!open_parts(fcinfo, n, READ_ON_MIN, &large))
-	{
-		small.set = roaring64_getarg(fcinfo, 1 - n, &small.local);
-		large.set = roaring64_getarg_within(fcinfo, n, small.set, NULL,
-											&large.local);
-		return r64_overlaps(small.set, large.set);
-	}
-	if (open_parts(fcinfo, 1 - n, READ_ON_MIN, &small))
-		return r64_source_overlaps(&small.source.source,
-								   &large.source.source);
-	in_memory = r64_set_source(roaring64_getarg(fcinfo, 1 - n, &small.local));
-	return r64_source_overlaps(&in_memory, &large.source.source);
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return roaring64_expanded_cardinality(datum);
+	set = open_argument(fcinfo, argno, &source, &local);
+	return set != NULL ? r64_cardinality(set) :
+		r64_source_cardinality(&source.source);
 }
 
 /* Which of the first two arguments takes more bytes, uncompressed: 0 or 1. */

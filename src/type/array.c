@@ -3,8 +3,9 @@
  * array.c
  *	  Sets from arrays and arrays from sets.
  *
- * Arrays of bigint are read and written through their data area: the elements
- * lie side by side, aligned, and none of ours is ever NULL.
+ * Arrays of bigint are read and written through their data area, where the
+ * elements lie side by side, aligned; none is ever NULL.  Sets as rows are in
+ * set_returning.c.
  *
  * src/type/array.c
  *
@@ -59,8 +60,8 @@ roaring64_array_values(ArrayType *array, int *n)
 }
 
 /*
- * Makes a bigint[] with room for n elements, to be written to
- * ROARING64_ARRAY_DATA.  Reports that they do not fit, if so.
+ * Makes a bigint[] for n elements, to be written to ROARING64_ARRAY_DATA.  Reports
+ * that they do not fit, if so.
  */
 ArrayType *
 roaring64_make_array(uint64 n)
@@ -81,7 +82,7 @@ roaring64_make_array(uint64 n)
 }
 
 /*
- * Makes that array a datum, of the n elements that were written; of none, the
+ * Makes that array a datum of the n elements that were written, or the
  * canonical empty array.
  */
 Datum
@@ -150,7 +151,10 @@ roaring64_contains_each(PG_FUNCTION_ARGS)
 	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
 	Datum	   *found = palloc(n * sizeof(Datum));
 
-	/* for one value a walk to its bucket is cheaper than an index of all */
+	/*
+	 * for one value, reading headers up to its bucket is cheaper than an
+	 * index
+	 */
 	if (n > 1)
 		r64_index_set(s);
 	for (int i = 0; i < n; i++)

@@ -21,9 +21,9 @@
 #include "roaring64.h"
 
 /*
- * The sizes of two sets and of what they share.  A value is at most 1 GB and
- * a container of 65536 elements takes at least 14 bytes of it, so that none
- * of these, nor the sum of two, comes near the limit of a bigint.
+ * The sizes of two sets and of their intersection.  A value is at most 1 GB and a
+ * container of 65536 elements takes at least 14 bytes of it, so these, and the sum
+ * of two, are far below the limit of a bigint.
  */
 typedef struct Overlap
 {
@@ -150,8 +150,8 @@ roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns a op b, in place of a and b: frees those of them that were made here,
- * whose env is that of sets that are only counted.
+ * Returns a op b, and frees a and b if they were made here: then their env is
+ * roaring64_count_env.
  */
 static r64_set
 combine_pair(r64_op op, r64_set a, r64_set b)
@@ -173,7 +173,7 @@ combine_pair(r64_op op, r64_set a, r64_set b)
  * Counts a combination of all sets in the array that is the only argument;
  * NULL if one is.  Sets are combined until there are only two, which are
  * counted together: in pairs, or one after the other with the first, if that
- * becomes smaller by it.
+ * shrinks it.
  */
 static Datum
 many_cardinality(FunctionCallInfo fcinfo, r64_op op)
@@ -222,8 +222,8 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 }
 
 /*
- * NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: counts the elements
- * that some of the sets have; NULL if one is.
+ * NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: counts the result of
+ * an operation on all sets; NULL if one is.
  */
 #define COUNT_MANY(name, op) \
 	PG_FUNCTION_INFO_V1(name##_cardinality_many); \

@@ -29,8 +29,8 @@ env_alloc(size_t size)
 }
 
 /*
- * Many groups share a context.  When they take half of work_mem, what waits in
- * each has to stay below what the planner is told of a state (SSPACE).
+ * Many groups share a context.  Once it has half of work_mem, the buffers of each
+ * group must stay below the size that the planner assumes for a state (SSPACE).
  */
 static bool
 env_scarce(void)

@@ -7,11 +7,18 @@
  * other value.  That merges what was added into the accumulator's flat set,
  * so flattening it again only copies.
  *
+ * Aggregates have their states in it (aggregate/aggregates.c).  And "x := x | id"
+ * in a loop would copy x every time, so from PostgreSQL 18 on PL/pgSQL hands an
+ * object in x to a function that says it can change it in place.  (Before 18
+ * only functions of the server can get it.)
+ *
  * src/type/expanded.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "utils/memutils.h"
 
 #include "expanded.h"
 
@@ -26,10 +33,9 @@ static const ExpandedObjectMethods expanded_methods =
 };
 
 /*
- * Makes an object with the empty set.  The context becomes the object's;
- * objects may share one if none of them is deleted before the others.  What
- * the accumulator allocates must go there, so use it with that as the current
- * context; env must allocate in the current context.
+ * Makes an object with the empty set.  The context becomes the object's; objects
+ * may share one if they are deleted together.  The accumulator allocates in the
+ * current context, so switch to the object's to use it.
  */
 ExpandedRoaring64 *
 roaring64_new_expanded(MemoryContext context, const r64_env *env)
@@ -116,6 +122,41 @@ roaring64_writable(Datum value)
 	eohptr = DatumGetEOHP(value);
 	return eohptr->eoh_methods == &expanded_methods ?
 		(ExpandedRoaring64 *) eohptr : NULL;
+}
+
+/*
+ * Adds a value to a variable's set that roaring64_edits_in_place() said yes to, or
+ * removes it, and returns the datum.  Values that are added wait, at most until the
+ * set is read; to remove one copies the set.  A failure leaves the set as it was,
+ * so the variable stays valid if the error is caught.
+ */
+Datum
+roaring64_edit(Datum value, r64_op op, int64 element)
+{
+	ExpandedRoaring64 *e = roaring64_writable(value);
+	uint8_t		one[R64_SINGLETON_SIZE];
+
+	if (e == NULL)
+	{
+		r64_set		s = DatumGetRoaring64(value);
+
+		e = roaring64_new_expanded(AllocSetContextCreate(CurrentMemoryContext,
+														 "roaring64 variable",
+														 ALLOCSET_START_SMALL_SIZES),
+								   &roaring64_env);
+		roaring64_expanded_combine(e, R64_OR, s);
+	}
+	if (op == R64_OR)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
+
+		r64_accumulate(e->acc, element);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	else
+		roaring64_expanded_combine(e, op,
+								   r64_singleton(&roaring64_env, element, one));
+	return ExpandedRoaring64GetDatum(e);
 }
 
 static Size

@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * expanded.h
- *	  A set that grows: the state of an aggregate, or a variable of a
- *	  procedural language.
+ *	  A set that grows: the state of an aggregate, or a variable of a procedural
+ *	  language.
+ *
+ * Sets that only are read never are objects.
  *
  * src/type/expanded.h
  *
@@ -29,8 +31,6 @@ extern void roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op,
 extern uint64 roaring64_expanded_cardinality(Datum value);
 extern bool roaring64_expanded_contains(Datum value, int64 element);
 extern ExpandedRoaring64 *roaring64_writable(Datum value);
-
-/* variable.c */
 extern Datum roaring64_edit(Datum value, r64_op op, int64 element);
 
 /* The object as a datum that its next user may change. */

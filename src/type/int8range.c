@@ -1,11 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * int8range.c
- *	  Ranges of bigint: arguments, results, and casts with multiranges.
+ *	  Ranges of bigint: arguments, results, and casts with multiranges.  Operators
+ *	  with a range are beside those with a set.
  *
  * An int8range is stored as [lower, upper), while the engine's ranges include
  * both ends.  So an int8range contains the last bigint only if it has no upper
  * bound, and a range that reaches the last bigint is returned without one.
+ *
+ * Operators of a set and a range are declared with anyrange: operators of
+ * exactly int8range would be preferred to core's of (anyrange, anyrange) in
+ * "range && '[5,12)'", whose literal would then be read as a set.  They accept
+ * an int8range only.
  *
  * The type cache is asked on every call, which is one lookup in a hash table.
  * fn_extra is left to functions that have more to remember.
@@ -18,6 +24,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/multirangetypes.h"
 #include "utils/rangetypes.h"
@@ -27,13 +34,13 @@
 /* A multirange's bytes per range: an item word, bound flags, two bounds. */
 #define BYTES_PER_RANGE	(sizeof(uint32) + sizeof(uint8) + 2 * sizeof(int64))
 
-/* How many ranges a multirange of int8range has room for. */
+/* The most ranges of a multirange of int8range. */
 #define MAX_RANGES	((MaxAllocSize - 64) / BYTES_PER_RANGE)
 
-/* More consecutive integers than any value has room for. */
+/* More consecutive integers than any value can have. */
 #define MAX_FILLED		(UINT64CONST(1) << 44)
 
-/* Returns what the functions below need to know of int8range. */
+/* The type cache's entry of int8range. */
 TypeCacheEntry *
 roaring64_range_typcache(void)
 {
@@ -67,14 +74,20 @@ bounds_of(TypeCacheEntry *typcache, const RangeType *range,
 /*
  * Reads an int8range argument as inclusive bounds.  An infinite bound is the
  * first or last bigint.  An empty range gives false, and bounds with lo > hi,
- * which are an empty range for the engine too.
+ * which are an empty range for the engine too.  Reports a range of another type.
  */
 bool
 roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
 					   int64 *lo, int64 *hi)
 {
-	return bounds_of(roaring64_range_typcache(), PG_GETARG_RANGE_P(argno),
-					 lo, hi);
+	RangeType  *range = PG_GETARG_RANGE_P(argno);
+
+	if (RangeTypeGetOid(range) != INT8RANGEOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("range must be an int8range, not %s",
+						format_type_be(RangeTypeGetOid(range)))));
+	return bounds_of(roaring64_range_typcache(), range, lo, hi);
 }
 
 /* Reports an unbounded range whose integers are to become elements. */
@@ -187,9 +200,9 @@ roaring64_to_multirange(PG_FUNCTION_ARGS)
 {
 	r64_set    *set = PG_GETARG_ROARING64(0);
 	TypeCacheEntry *typcache = roaring64_range_typcache();
-	Size		room = 64;
+	Size		capacity = 64;
 	Size		n = 0;
-	RangeType **parts = palloc(sizeof(RangeType *) * room);
+	RangeType **parts = palloc(sizeof(RangeType *) * capacity);
 	int64		from = PG_INT64_MIN;
 	int64		first;
 	int64		last;
@@ -200,8 +213,8 @@ roaring64_to_multirange(PG_FUNCTION_ARGS)
 		if (n == MAX_RANGES)
 			roaring64_too_large("int8multirange",
 								"Use roaring64_ranges to get the ranges as rows.");
-		if (n == room)
-			parts = repalloc_huge(parts, sizeof(RangeType *) * (room *= 2));
+		if (n == capacity)
+			parts = repalloc_huge(parts, sizeof(RangeType *) * (capacity *= 2));
 		parts[n++] = DatumGetRangeTypeP(roaring64_make_range(typcache,
 															 first, last));
 		if (last == PG_INT64_MAX)

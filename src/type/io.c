@@ -10,7 +10,8 @@
  *				element as in an array literal
  *	\x0123...	the bytes in hex; on input any legal portable bytes
  *
- * roaring64.output_format chooses the form of output.
+ * roaring64.output_format chooses the form of output.  The binary forms are in
+ * bytes.c, which also judges the bytes in hex.
  *
  * src/type/io.c
  *
@@ -70,7 +71,7 @@ typedef struct ElementList
 {
 	int64	   *values;
 	Size		n;
-	Size		room;
+	Size		capacity;
 } ElementList;
 
 /* Defines roaring64.output_format; once, when the module is loaded. */
@@ -99,7 +100,7 @@ excerpt(const char *text, Size len)
 
 /* The position up to which a literal has been read, counted from 1. */
 static int
-place(const InputState *in)
+position(const InputState *in)
 {
 	return pg_mbstrlen_with_len(in->start, in->pos - in->start) + 1;
 }
@@ -115,14 +116,8 @@ syntax_error(InputState *in, const char *expected, const char *hint)
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type roaring64: \"%s\"",
 					excerpt(in->start, strlen(in->start))),
-			 errdetail("Expected %s at character %d.", expected, place(in)),
+			 errdetail("Expected %s at character %d.", expected, position(in)),
 			 hint != NULL ? errhint("%s", hint) : 0));
-}
-
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* White space as array_in sees it, whatever the locale. */
@@ -155,8 +150,7 @@ static const char *const hint_range =
 "A set lists its elements.  For a range write int8range(1, 6), whose end is not in it.";
 
 /*
- * What to do where an element of a list ended and neither a comma nor the brace
- * follows; NULL if we do not know.
+ * The hint for an element that neither a comma nor the brace follows, or NULL.
  */
 static const char *
 hint_after_element(const InputState *in)
@@ -192,7 +186,7 @@ read_element(InputState *in, int64 *value)
 
 	if (*in->pos == '-' || *in->pos == '+')
 		in->pos++;
-	for (digits = in->pos; is_digit(*in->pos); in->pos++)
+	for (digits = in->pos; *in->pos >= '0' && *in->pos <= '9'; in->pos++)
 	{
 		unsigned	digit = *in->pos - '0';
 
@@ -240,11 +234,11 @@ at_null(const InputState *in)
 static void
 append_element(ElementList *list, int64 value)
 {
-	if (list->n == list->room)
+	if (list->n == list->capacity)
 	{
-		list->room *= 2;
+		list->capacity *= 2;
 		list->values = repalloc_huge(list->values,
-									 sizeof(int64) * list->room);
+									 sizeof(int64) * list->capacity);
 	}
 	list->values[list->n++] = value;
 }
@@ -270,7 +264,7 @@ read_elements(InputState *in, ElementList *list)
 			ereturn(in->context, false,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("roaring64 set must not contain nulls"),
-					 errdetail("NULL found at character %d.", place(in))));
+					 errdetail("NULL found at character %d.", position(in))));
 		if (!read_quoted_element(in, &value))
 			return false;
 		append_element(list, value);
@@ -287,19 +281,6 @@ read_elements(InputState *in, ElementList *list)
 	}
 	in->pos++;
 	return read_end(in);
-}
-
-/* The value of a literal in braces; (Datum) 0 after a soft error. */
-static Datum
-elements_input(InputState *in)
-{
-	ElementList list = {.room = 64};
-
-	list.values = palloc(sizeof(int64) * list.room);
-	if (!read_elements(in, &list))
-		return (Datum) 0;
-	return roaring64_datum(r64_from_values(&roaring64_env,
-										   list.values, list.n));
 }
 
 /*
@@ -333,7 +314,14 @@ roaring64_in(PG_FUNCTION_ARGS)
 	in.pos = in.start;
 	skip_space(&in);
 	if (in.pos[0] == '{')
-		return elements_input(&in);
+	{
+		ElementList list = {.capacity = 64};
+
+		list.values = palloc(sizeof(int64) * list.capacity);
+		if (!read_elements(&in, &list))
+			return (Datum) 0;
+		PG_RETURN_ROARING64(r64_from_values(&roaring64_env, list.values, list.n));
+	}
 	if (in.pos[0] == '\\' && in.pos[1] == 'x')
 		return hex_input(in.pos + 2, in.context);
 	/* an unknown literal beside an operator is taken for a set */
@@ -343,8 +331,8 @@ roaring64_in(PG_FUNCTION_ARGS)
 }
 
 /*
- * Whether a type is ours.  It may be in any schema, and others may have types
- * of the same name, so it is known by its input function.
+ * Whether a type is ours.  It may be in any schema, and others may have types of
+ * the same name, so its input function decides.
  */
 bool
 roaring64_is_type(Oid type)

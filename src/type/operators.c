@@ -3,8 +3,8 @@
  * operators.c
  *	  The operators | & - # of a set with a set, an element or a range.
  *
- * All of them are one of three workers, told which of the engine's four
- * operations is meant.
+ * All of them are one of three workers, told which of the engine's four operations
+ * is meant.  Their sizes alone are in counts.c.
  *
  * src/type/operators.c
  *
@@ -41,7 +41,7 @@ combine_element(FunctionCallInfo fcinfo, r64_op op)
 	return roaring64_datum(r64_combine(op, PG_GETARG_ROARING64(0), &b));
 }
 
-/* roaring64 op int8range */
+/* roaring64 op int8range, declared as anyrange (int8range.c) */
 static Datum
 combine_range(FunctionCallInfo fcinfo, r64_op op)
 {
@@ -59,7 +59,7 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
 /*
  * The functions of an operator, which take a set, an element or a range on its
  * right and return a set: NAME(roaring64, roaring64), NAME_element(roaring64,
- * bigint) and NAME_range(roaring64, int8range).
+ * bigint) and NAME_range(roaring64, anyrange).
  */
 #define SET_OPERATOR(name, op) \
 	PG_FUNCTION_INFO_V1(name); \

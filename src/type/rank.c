@@ -3,9 +3,9 @@
  * rank.c
  *	  Where an element stands in a set: first, last, nth, nearest.
  *
- * The order is bigint's, so that these agree with ORDER BY over the
- * elements.  What does not exist (the smallest element of an empty set, the
- * hundredth of ten) is NULL.
+ * The order is bigint's, so that these agree with ORDER BY over the elements.  An
+ * answer that does not exist (the smallest element of an empty set, the hundredth
+ * of ten) is NULL.  Several elements at once are in slice.c.
  *
  * src/type/rank.c
  *
@@ -15,30 +15,38 @@
 
 #include "roaring64.h"
 
-/* roaring64_min(roaring64) returns bigint: smallest element, or NULL. */
-PG_FUNCTION_INFO_V1(roaring64_min);
-Datum
-roaring64_min(PG_FUNCTION_ARGS)
-{
-	int64		found;
+/* NAME(roaring64 ...) returns bigint: what the engine finds in set s, or NULL. */
+#define ELEMENT_FUNCTION(name, find) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		r64_set    *s = PG_GETARG_ROARING64(0); \
+		int64		found; \
+	\
+		if (!find) \
+			PG_RETURN_NULL(); \
+		PG_RETURN_INT64(found); \
+	}
 
-	if (!roaring64_arg_min(fcinfo, 0, &found))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(found);
-}
+/* roaring64_min(roaring64): smallest element. */
+ELEMENT_FUNCTION(roaring64_min, r64_min(s, &found))
 
-/* roaring64_max(roaring64) returns bigint: largest element, or NULL. */
-PG_FUNCTION_INFO_V1(roaring64_max);
-Datum
-roaring64_max(PG_FUNCTION_ARGS)
-{
-	r64_set    *s = PG_GETARG_ROARING64(0);
-	int64		found;
+/* roaring64_max(roaring64): largest element. */
+ELEMENT_FUNCTION(roaring64_max, r64_max(s, &found))
 
-	if (!r64_max(s, &found))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(found);
-}
+/* roaring64_next(roaring64, bigint): smallest element not below the value. */
+ELEMENT_FUNCTION(roaring64_next, r64_next(s, PG_GETARG_INT64(1), &found))
+
+/* roaring64_prev(roaring64, bigint): largest element not above the value. */
+ELEMENT_FUNCTION(roaring64_prev, r64_prev(s, PG_GETARG_INT64(1), &found))
+
+/*
+ * roaring64_next_absent(roaring64, bigint): smallest bigint not below the value
+ * that is not an element; NULL if the set has all of them up to the last bigint.
+ */
+ELEMENT_FUNCTION(roaring64_next_absent,
+				 r64_next_absent(s, PG_GETARG_INT64(1), &found))
 
 /*
  * roaring64_rank(roaring64, bigint) returns bigint: number of elements up to
@@ -84,55 +92,6 @@ roaring64_select(PG_FUNCTION_ARGS)
 		smaller = total - back;
 	}
 	if (!r64_select(s, smaller, &found))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(found);
-}
-
-/*
- * roaring64_next(roaring64, bigint) returns bigint: smallest element not
- * below the value, or NULL.
- */
-PG_FUNCTION_INFO_V1(roaring64_next);
-Datum
-roaring64_next(PG_FUNCTION_ARGS)
-{
-	r64_set    *s = PG_GETARG_ROARING64(0);
-	int64		found;
-
-	if (!r64_next(s, PG_GETARG_INT64(1), &found))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(found);
-}
-
-/*
- * roaring64_prev(roaring64, bigint) returns bigint: largest element not above
- * the value, or NULL.
- */
-PG_FUNCTION_INFO_V1(roaring64_prev);
-Datum
-roaring64_prev(PG_FUNCTION_ARGS)
-{
-	r64_set    *s = PG_GETARG_ROARING64(0);
-	int64		found;
-
-	if (!r64_prev(s, PG_GETARG_INT64(1), &found))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(found);
-}
-
-/*
- * roaring64_next_absent(roaring64, bigint) returns bigint: smallest bigint
- * not below the value that is no element.  NULL if the set holds all of them
- * up to the last bigint.
- */
-PG_FUNCTION_INFO_V1(roaring64_next_absent);
-Datum
-roaring64_next_absent(PG_FUNCTION_ARGS)
-{
-	r64_set    *s = PG_GETARG_ROARING64(0);
-	int64		found;
-
-	if (!r64_next_absent(s, PG_GETARG_INT64(1), &found))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(found);
 }

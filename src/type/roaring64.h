@@ -5,8 +5,9 @@
  *
  * A roaring64 is a varlena whose payload is the portable form of the set,
  * nothing before or after it.  Functions get their arguments as views on the
- * detoasted bytes and return what the engine made; the engine leaves room for
- * the varlena header, so nothing is copied between them.
+ * detoasted bytes and return the engine's results, which begin with space for
+ * the varlena header, so nothing is copied between them.  The set itself is the
+ * engine's (engine/r64.h).
  *
  * src/type/roaring64.h
  *
@@ -87,9 +88,6 @@ extern bool roaring64_edits_in_place(FunctionCallInfo fcinfo, int argno);
 extern bool roaring64_arg_contains(FunctionCallInfo fcinfo, int argno,
 								   int64 element);
 extern uint64 roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno);
-extern bool roaring64_arg_min(FunctionCallInfo fcinfo, int argno,
-							  int64 *found);
-extern bool roaring64_args_overlap(FunctionCallInfo fcinfo);
 extern r64_set *roaring64_getarg(FunctionCallInfo fcinfo, int argno,
 								 r64_set *local);
 extern r64_set *roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,

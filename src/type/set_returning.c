@@ -3,13 +3,12 @@
  * set_returning.c
  *	  A set as rows: its elements, its runs.
  *
- * All of these return one row per call and read at most a small batch ahead.
- * So a LIMIT above them, or a set of billions, costs no more than the rows
- * that are taken.
+ * All of these return one row per call and read at most a small batch ahead.  So
+ * under a LIMIT, a set of billions costs no more than the rows that are taken.
+ * Arrays are in array.c, and chunks as rows in slice.c.
  *
- * Each has its set, and the index that the engine makes for it, in the
- * context that lives until the last row; what one row needs goes where the
- * caller keeps rows.
+ * The set, and the index that the engine makes for it, are in the context that
+ * lives until the last row; a row is allocated in the caller's context.
  *
  * src/type/set_returning.c
  *
@@ -24,11 +23,11 @@
 
 #define ELEMENTS_BATCH	512
 
-/* What roaring64_elements keeps between two rows. */
+/* State of roaring64_elements between two rows. */
 typedef struct ElementsState
 {
 	r64_set		set;
-	int64		lo;				/* what is not read yet; nothing if done */
+	int64		lo;				/* the next to read, unless done */
 	int64		hi;
 	bool		reverse;
 	bool		done;
@@ -37,12 +36,12 @@ typedef struct ElementsState
 	int64		batch[ELEMENTS_BATCH];
 } ElementsState;
 
-/* What roaring64_ranges keeps between two rows. */
+/* State of roaring64_ranges between two rows. */
 typedef struct RangesState
 {
 	r64_set		set;
 	TypeCacheEntry *typcache;	/* of int8range */
-	int64		lo;				/* what is not read yet; nothing if done */
+	int64		lo;				/* the next to read, unless done */
 	bool		done;
 } RangesState;
 
@@ -79,7 +78,7 @@ begin_elements(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse)
 	funcctx->user_fctx = state;
 }
 
-/* Reads the next batch, and notes what is left to read. */
+/* Reads the next batch, and moves lo or hi behind it. */
 static void
 read_batch(ElementsState *state)
 {

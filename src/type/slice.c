@@ -3,9 +3,9 @@
  * slice.c
  *	  A set cut into pages and chunks, or moved.
  *
- * Positions are those of the ascending order of the elements.  Only the
- * requested part is read and copied; the rest of the set costs a walk over
- * its bucket headers.
+ * Positions are those of the ascending order of the elements.  Only the requested
+ * part is read and copied; of the rest of the set only the bucket headers are
+ * read.
  *
  * src/type/slice.c
  *
@@ -19,7 +19,7 @@
 
 #include "roaring64.h"
 
-/* What roaring64_split keeps between two rows. */
+/* State of roaring64_split between two rows. */
 typedef struct SplitState
 {
 	r64_set		set;
@@ -41,10 +41,9 @@ check_count(int64 n)
 }
 
 /*
- * roaring64_slice(roaring64, skip bigint, n bigint) returns roaring64: what is
- * left after leaving out the skip smallest elements, the n smallest of it; all
- * of it if n is NULL.  NULL if another argument is.  Errors if skip or n is
- * negative.
+ * roaring64_slice(roaring64, skip bigint, n bigint) returns roaring64: the n
+ * elements after the skip smallest, or all of these if n is NULL.  NULL if
+ * another argument is.  Errors if skip or n is negative.
  */
 PG_FUNCTION_INFO_V1(roaring64_slice);
 Datum

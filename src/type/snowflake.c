@@ -18,7 +18,8 @@
  *
  * All 64 bits are kept, so that this is a bijection on bigint and the two
  * functions undo each other for any value at all, snowflake or not.  The
- * order by time holds among the ids of one worker and sequence only.
+ * order by time holds among the ids of one worker and sequence only.  Nothing
+ * here knows of sets.
  *
  * src/type/snowflake.c
  *

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * toast_source.c
- *	  A value that is read in parts, as far as a question needs them.
+ *	  A value that is fetched in parts, as far as a question needs them.
+ *
+ * Only for values in TOAST that are not compressed: a compressed one is fetched
+ * whole.  Which parts a question needs is the engine's business (partial.c).
  *
  * src/type/toast_source.c
  *
@@ -16,8 +19,8 @@
 
 /*
  * Fetching part of a TOAST value takes a few index scans; fetching all of it
- * takes one, and a row for every 2 kB.  A walk to a bucket fetches up to
- * three parts per bucket on the way, so parts pay from so many bytes per
+ * takes one, and a row for every 2 kB.  Finding a bucket fetches up to
+ * three parts per bucket before it, so parts pay from so many bytes per
  * bucket on.
  */
 #define SLICE_MIN_BUCKET_SIZE (48 * 1024)
@@ -35,7 +38,7 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 {
 	ToastSource *source = arg;
 	ToastPart  *part = &source->part[kind];
-	size_t		left = source->source.size - offset;
+	size_t		remaining = source->source.size - offset;
 	size_t		more = MIN_PART;
 
 	if (part->bytes != NULL)
@@ -49,7 +52,7 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 		pfree(part->bytes);
 	}
 	part->offset = offset;
-	part->size = Min(Max(size, more), left);
+	part->size = Min(Max(size, more), remaining);
 	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
 									 (int32) part->size);
 	return (uint8_t *) VARDATA_ANY(part->bytes);

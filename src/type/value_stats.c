@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * value_stats.c
- *	  What a value is made of.
+ *	  What a value consists of, and how many bytes it would take compressed.
+ *
+ * For people who choose how to store sets; no other function calls these.
  *
  * src/type/value_stats.c
  *
@@ -46,7 +48,7 @@ roaring64_stats(PG_FUNCTION_ARGS)
 													  values, nulls)));
 }
 
-/* The server compresses what makes a row longer than about this. */
+/* The server compresses values in rows longer than about this. */
 #define LONG_VALUE	2000
 
 /*

@@ -174,6 +174,7 @@ SELECT roaring64_advise(NULL, 'ids');
 SELECT roaring64_advise('small', NULL);
 SELECT roaring64_advise(0, 'ids');
 SELECT roaring64_advise('looked_at', 'ids');
+SELECT roaring64_advise('pg_attribute', 'attnum');
 SELECT roaring64_advise('small', 'tags');
 SELECT roaring64_advise('rows', 'message_id', 'nobody');
 SELECT roaring64_advise('small', 'ctid');

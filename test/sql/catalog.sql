@@ -14,7 +14,7 @@ CREATE TEMP VIEW members AS
 CREATE TEMP VIEW functions AS
 	SELECT p.*, '{regclass,regclass[]}'::regtype[]::oid[] && array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)
 			OR prorettype = 'trigger'::regtype
-			OR proname ~ '^_?roaring64_rollup_(deparse|follow|attach|try|drop|matches)$' AS on_tables
+			OR proname ~ '^_?roaring64_rollup_(functions|attach|drop)$' AS on_tables
 	FROM pg_proc AS p JOIN members ON class = 'pg_proc'::regclass AND objid = p.oid;
 CREATE TEMP VIEW operators AS
 	SELECT o.* FROM pg_operator AS o JOIN members ON class = 'pg_operator'::regclass AND objid = o.oid;
@@ -38,7 +38,8 @@ WHERE proparallel <> CASE WHEN provolatile = 'v' THEN 'u' WHEN on_tables THEN 'r
 SELECT oid::regprocedure FROM functions
 WHERE provolatile <> 'i' AND NOT on_tables AND proname NOT IN
 	('roaring64_out', '_roaring64_typanalyze', '_roaring64_contsel', '_roaring64_contjoinsel',
-	 '_roaring64_can_commit', '_roaring64_dict_base_type') AND proname !~ '^_roaring64_dedup_';
+	 '_roaring64_can_commit', '_roaring64_dict_base_type', 'roaring64_version', '_roaring64_library',
+	 '_roaring64_needs_library') AND proname !~ '^_roaring64_dedup_';
 -- a name without the prefix, which is another for what users do not call
 SELECT oid::regprocedure FROM functions WHERE proname !~ '^_?roaring64_';
 SELECT oid::regprocedure FROM functions
@@ -114,11 +115,11 @@ WHERE NOT amvalidate(oid);
 -- an aggregate of which one server, or one process, cannot do a part for another:
 -- its state has to be a value, to be sent as any other, and combined; and one of
 -- which the planner would not know how large it gets.  What depends on the order
--- cannot be done in parts.
+-- cannot be done in parts, and chunks of UUIDs are arrays.
 SELECT aggfnoid::regprocedure
 FROM functions AS p JOIN pg_aggregate ON aggfnoid = p.oid
-WHERE aggtranstype <> 'roaring64'::regtype OR (aggcombinefn = 0 AND proname <> '_roaring64_and_or_agg')
-	OR pg_get_function_arguments(nullif(aggcombinefn, 0)) <> 'roaring64, roaring64'
+WHERE aggtranstype <> ALL ('{roaring64,uuid[]}'::regtype[]) OR (aggcombinefn = 0 AND proname <> '_roaring64_and_or_agg')
+	OR pg_get_function_arguments(nullif(aggcombinefn, 0)) <> concat_ws(', ', aggtranstype::regtype, aggtranstype::regtype)
 	OR aggtransspace = 0;
 -- the type that lacks what sends a value as text or bytes, or what finds the
 -- server of a value: a default hash class with the hash of 64 bits

@@ -79,7 +79,7 @@ CREATE TEMP TABLE calls AS
 									WHEN t = 'integer'::regtype THEN '7'
 									WHEN t = 'bigint'::regtype THEN '3'
 									WHEN t = 'boolean'::regtype THEN 'true'
-									WHEN t = 'int8range'::regtype THEN 'int8range(-7, 70001)'
+									WHEN t IN ('int8range'::regtype, 'anyrange'::regtype) THEN 'int8range(-7, 70001)'
 									WHEN t = 'bigint[]'::regtype THEN '''{1,70000}''::bigint[]'
 									ELSE 'NULL::' || t::regtype END, ', ' ORDER BY i)
 				FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS u(t, i)

@@ -105,7 +105,7 @@ SELECT outcome(s) FROM unnest(ARRAY[
 	'SELECT roaring64_dedup_claim(''pg_class'', ''k'', 1)', 'SELECT roaring64_dedup_count(''seen_claims'', ''k'')', 'SELECT roaring64_dedup_claim(''one_option'', ''k'', 1)', 'SELECT roaring64_dedup_seen(0, ''k'', 1)',
 	'SELECT roaring64_dedup_create(''seen'')', 'SELECT roaring64_dedup_create(''Mixed Case'')', 'SELECT roaring64_dedup_create(repeat(''x'', 60))',
 	'SELECT roaring64_dedup_create(NULL)', 'SELECT roaring64_dedup_create(''nowhere.x'')',
-	'SELECT roaring64_dedup_create(''x'', id_type => ''integer'')', 'SELECT roaring64_dedup_create(''x'', id_type => NULL)',
+	'SELECT roaring64_dedup_create(''x'', id_type => ''text'')', 'SELECT roaring64_dedup_create(''x'', id_type => NULL)',
 	'SELECT roaring64_dedup_create(''x'', id_type => ''uuid'', chunk_bits => 48)', 'SELECT roaring64_dedup_create(''x'', remember => ''1 day'', keep => 5)',
 	'SELECT roaring64_dedup_create(''x'', remember => ''1 month'')', 'SELECT roaring64_dedup_create(''x'', remember => ''294000 years'')',
 	'SELECT roaring64_dedup_create(''x'', remember => ''0'')', 'SELECT roaring64_dedup_create(''x'', remember => ''-1 day'')',
@@ -113,8 +113,11 @@ SELECT outcome(s) FROM unnest(ARRAY[
 	'SELECT roaring64_dedup_create(''a.b.c'')', 'SELECT roaring64_dedup_create(''"a.b".c.d'')',
 	'SELECT roaring64_dedup_claim(''seen'', ''k'', ''one'')', 'SELECT roaring64_dedup_claim(''seen'', ''k'', 1.0)', 'SELECT roaring64_dedup_claim(''seen'', ''k'', gen_random_uuid())',
 	'SELECT roaring64_dedup_claim_many(''seen'', ''k'', ''1,2'')', 'SELECT roaring64_dedup_claim_many(''seen'', ''k'', ARRAY[''a''])', 'SELECT roaring64_dedup_seen_many(''seen'', ''k'', ''{{1,2},{3}}'')',
-	'SELECT roaring64_dedup_import_uuids(''seen'', ''k'', ''{}'')', 'SELECT roaring64_dedup_export_uuids(''seen'', ''k'')',
+	'SELECT roaring64_dedup_export_uuids(''seen'', ''k'')', 'SELECT roaring64_dedup_forget_key(''seen'', NULL)', 'SELECT roaring64_dedup_forget_key(''seen'', repeat(''k'', 1025))',
 	'SELECT roaring64_dedup_alter(''seen'', ''1 day'', 5)', 'SELECT roaring64_dedup_drop(NULL)', 'SELECT roaring64_dedup_drop(''pg_class'')']) AS s;
+-- who leaves out the unit gets seconds, and is told; an hour is meant
+SELECT roaring64_dedup_create('week', '7'), roaring64_dedup_create('an_hour', '1 hour');
+SELECT roaring64_dedup_drop('week'), roaring64_dedup_drop('an_hour');
 -- the longest key is folded
 SELECT roaring64_dedup_claim('seen', repeat('ß', 512), 1);
 CALL roaring64_dedup_fold('seen');
@@ -174,9 +177,9 @@ CALL roaring64_dedup_fold('seen');
 SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
 
 --
--- Half a million claims of one key a transaction.  What a fold that stops in the
--- middle of a key leaves goes into the same generation, however full it is and
--- whatever is imported meanwhile: id 1 may be the latest of the claims
+-- Half a million claims of one key a transaction.  A fold that stops in the middle of
+-- a key leaves some, of which id 1 may be the latest: when its generation is full, the
+-- next begins with as many less
 --
 SELECT roaring64_dedup_create('large', keep => 50000);
 SELECT roaring64_cardinality(roaring64_dedup_import('large', 'k', int8range(-49990, 0)::roaring64));
@@ -190,18 +193,18 @@ BEGIN
 END $$;
 CREATE TRIGGER note BEFORE INSERT ON large_chunks FOR EACH ROW EXECUTE FUNCTION note_transaction();
 CALL roaring64_dedup_fold('large');
-SELECT (SELECT count(*) FROM wrote) AS transactions, generation, oldest, partly, (SELECT count(*) FROM large_claims) AS claims FROM large_windows;
+SELECT (SELECT count(*) FROM wrote) AS transactions, generation, filled, (SELECT count(*) FROM large_claims) AS claims FROM large_windows;
 DROP TRIGGER note ON large_chunks;
 SELECT roaring64_cardinality(roaring64_dedup_import('large', 'k', int8range(-50010, -49990)::roaring64)), roaring64_dedup_import('large', 'k', '{-60000}');
-SELECT generation, oldest, partly, roaring64_dedup_count('large', 'k') FROM large_windows;
+SELECT generation, filled, roaring64_dedup_count('large', 'k') FROM large_windows;
 CALL roaring64_dedup_fold('large');
-SELECT generation, oldest, partly, roaring64_dedup_count('large', 'k'), roaring64_dedup_seen('large', 'k', 1) FROM large_windows;
+SELECT generation, filled, roaring64_dedup_count('large', 'k'), roaring64_dedup_seen('large', 'k', 1) FROM large_windows;
 -- one that does not stop counts them all
 INSERT INTO large_claims (key, id) SELECT 'l', i FROM generate_series(1, 600000) AS i;
 CALL roaring64_dedup_fold('large');
 SELECT roaring64_dedup_claim('large', 'l', 0);
 CALL roaring64_dedup_fold('large');
-SELECT generation, oldest, partly, roaring64_dedup_count('large', 'l') FROM large_windows WHERE key = 'l';
+SELECT generation, filled, roaring64_dedup_count('large', 'l') FROM large_windows WHERE key = 'l';
 SELECT roaring64_dedup_drop('large');
 
 --
@@ -224,7 +227,7 @@ BEGIN
 		CALL roaring64_dedup_fold('recent');
 	END LOOP;
 END $$;
-SELECT key, generation, oldest, partly FROM recent_windows;
+SELECT key, generation, filled FROM recent_windows;
 SELECT min(id), max(id), count(*) FROM roaring64_elements(roaring64_dedup_export('recent', 'k')) AS id;
 -- what is past the window is new again
 SELECT roaring64_dedup_claim('recent', 'k', 100), roaring64_dedup_claim('recent', 'k', 101),
@@ -334,19 +337,76 @@ CALL roaring64_dedup_fold('passed');
 SELECT roaring64_dedup_seen('passed', 'k', 111::bigint), roaring64_dedup_count('passed', 'k');
 SELECT roaring64_dedup_drop('passed');
 
+-- A shorter window brings back what was written in the longer one: it goes within twice
+-- the new one.  With a window by count before, or none, likewise.
+SELECT roaring64_dedup_create('shorter', remember => '3650 days'), roaring64_dedup_create('shorter_uuids', remember => '3650 days', id_type => 'uuid');
+SELECT roaring64_dedup_claim_many('shorter', 'k', '{1,2}'), roaring64_dedup_claim('shorter_uuids', 'k', zero)
+FROM (SELECT repeat('0', 32)::uuid) AS u (zero);
+CALL roaring64_dedup_fold('shorter');
+CALL roaring64_dedup_fold('shorter_uuids');
+SELECT roaring64_dedup_alter('shorter', remember => '1000 days'), roaring64_dedup_alter('shorter_uuids', remember => '1 hour');
+SELECT roaring64_dedup_claim_many('shorter', 'k', '{3,4}'), roaring64_dedup_forget('shorter', 'k', 1);
+CALL roaring64_dedup_fold('shorter');
+SELECT roaring64_dedup_alter('shorter', remember => '365 days'), roaring64_dedup_alter('shorter', keep => 100);
+SELECT roaring64_dedup_import('shorter', 'k', '{5}'), roaring64_dedup_alter('shorter', remember => '1 hour');
+SELECT key, chunk, ids, generation - clock BETWEEN 1 AND 1800000000 AS soon FROM shorter_chunks, shorter;
+SELECT generation - clock BETWEEN 1 AND 1800000000 AS soon FROM shorter_uuids_chunks, shorter_uuids;
+CREATE PROCEDURE pass_eighths(dedup regclass, n integer) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. n LOOP
+		EXECUTE format('UPDATE %s SET clock_read = clock_read - remember', dedup);
+		CALL roaring64_dedup_fold(dedup);
+		COMMIT;
+	END LOOP;
+END $$;
+CALL pass_eighths('shorter', 8);
+CALL pass_eighths('shorter_uuids', 8);
+SELECT roaring64_dedup_seen_many('shorter', 'k', '{1,2,3,4,5}'), roaring64_dedup_count('shorter_uuids', 'k');
+CALL pass_eighths('shorter', 9);
+CALL pass_eighths('shorter_uuids', 9);
+SELECT roaring64_dedup_seen_many('shorter', 'k', '{1,2,3,4,5}'), roaring64_dedup_count('shorter_uuids', 'k'),
+	(SELECT count(*) FROM shorter_windows) AS windows, (SELECT dropped > 0 FROM shorter) AS noted;
+SELECT roaring64_dedup_drop('shorter'), roaring64_dedup_drop('shorter_uuids');
+
+-- An id that is in two generations is one: claimed while it was imported
+SELECT roaring64_dedup_create('twice', keep => 2);
+SELECT roaring64_dedup_import('twice', 'k', '{1,2}');
+INSERT INTO twice_claims (key, id) VALUES ('k', 1), ('k', 3);
+CALL roaring64_dedup_fold('twice');
+SELECT count(*) AS chunks, sum(roaring64_cardinality(ids)) AS ids, roaring64_dedup_count('twice', 'k'), roaring64_dedup_export('twice', 'k') FROM twice_chunks;
+-- a row of windows goes with the last id, whatever took it
+SELECT roaring64_dedup_claim('twice', 'gone', 1), roaring64_dedup_import('twice', 'imported', '{1}'), roaring64_dedup_claim('twice', 'stays', 1);
+CALL roaring64_dedup_fold('twice');
+SELECT roaring64_dedup_forget('twice', 'gone', 1), roaring64_dedup_forget('twice', 'imported', 1), roaring64_dedup_claim('twice', 'brief', 1), roaring64_dedup_forget('twice', 'brief', 1);
+CALL roaring64_dedup_fold('twice');
+SELECT key FROM twice_windows ORDER BY key;
+-- a key that is forgotten as a whole, folded or not, and in savepoints
+BEGIN;
+SELECT roaring64_dedup_claim('twice', 'k', 9), roaring64_dedup_forget('twice', 'k', 3);
+SAVEPOINT a;
+SELECT roaring64_dedup_forget_key('twice', 'k'), roaring64_dedup_forget_key('twice', 'none');
+SELECT roaring64_dedup_export('twice', 'k'), roaring64_dedup_claim('twice', 'k', 9);
+ROLLBACK TO a;
+SELECT roaring64_dedup_export('twice', 'k');
+ROLLBACK;
+SELECT roaring64_dedup_forget_key('twice', 'k');
+SELECT roaring64_dedup_claim_many('twice', 'k', '{1,2,3}'), (SELECT count(*) FROM twice_chunks WHERE key = 'k') AS chunks, (SELECT array_agg(key) FROM twice_windows) AS windows;
+CALL roaring64_dedup_fold('twice');
+SELECT roaring64_dedup_export('twice', 'k');
+SELECT roaring64_dedup_drop('twice');
+
 --
 -- Random changes of windows against what must still be remembered: ids that were
 -- within the window ever since they were claimed, as of each change and now
 --
 CREATE FUNCTION as_id(id_type text, n bigint) RETURNS text
-RETURN CASE id_type WHEN 'bigint' THEN n::text WHEN 'uuid' THEN md5(n::text)::uuid::text ELSE 'message ' || n END;
+RETURN CASE id_type WHEN 'bigint' THEN n::text ELSE md5(n::text)::uuid::text END;
 CREATE FUNCTION import(name text, key text, id_type text, numbers bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	IF id_type = 'bigint' THEN
 		RETURN roaring64_cardinality(roaring64_dedup_import(name, key, roaring64_from_array(numbers)));
 	END IF;
-	RETURN cardinality(roaring64_dedup_import_uuids(name, key, ARRAY(SELECT CASE id_type WHEN 'uuid' THEN as_id('uuid', n)::uuid
-		ELSE roaring64_dedup_hash(as_id(id_type, n)) END FROM unnest(numbers) AS n)));
+	RETURN cardinality(array_positions(roaring64_dedup_claim_many(name, key, ARRAY(SELECT as_id('uuid', n)::uuid FROM unnest(numbers) AS n)), true));
 END $$;
 CREATE TABLE oracle (n bigint PRIMARY KEY, claimed double precision, due boolean NOT NULL DEFAULT true);
 CREATE PROCEDURE random_windows(name text, id_type text) LANGUAGE plpgsql AS $$
@@ -411,37 +471,33 @@ BEGIN
 		IF missing > 0 THEN RAISE 'seed %: % ids are forgotten early in step % with %: %', seed, missing, i, in_force, bound; END IF;
 	END LOOP;
 	PERFORM roaring64_dedup_alter(name, keep => 1);
-	FOR i IN 1 .. 3 LOOP
+	-- an id that is forgotten, of those that waited when a generation began, keeps another one longer
+	FOR i IN 1 .. 200 LOOP
 		last := last + 1;
 		PERFORM roaring64_dedup_claim(name, 'k', as_id(id_type, last));
 		COMMIT;
 		CALL roaring64_dedup_fold(name);
+		EXIT WHEN roaring64_dedup_count(name, 'k') = 1;
 	END LOOP;
-	IF roaring64_dedup_count(name, 'k') > 2 THEN RAISE 'seed %: what is past the window is not forgotten', seed; END IF;
+	IF roaring64_dedup_count(name, 'k') <> 1 THEN RAISE 'seed %: what is past the window is not forgotten', seed; END IF;
 	IF kept < 300 THEN RAISE 'seed %: only % were looked for', seed, kept; END IF;
 	PERFORM roaring64_dedup_drop(name);
 END $$;
 CALL random_windows('w1', 'bigint');
 CALL random_windows('w2', 'uuid');
-CALL random_windows('w3', 'text');
 
 --
--- UUIDs and texts
+-- UUIDs
 --
-SELECT roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_dedup_create('texts', id_type => 'text');
+SELECT roaring64_dedup_create('uuids', id_type => 'uuid');
 SELECT roaring64_dedup_claim('uuids', 'k', '550e8400-e29b-41d4-a716-446655440000'), roaring64_dedup_claim('uuids', 'k', '{550E8400-E29B-41D4-A716-446655440000}'),
 	roaring64_dedup_claim('uuids', 'k', '550e8400-e29b-41d4-a716-446655440000'::uuid), roaring64_dedup_claim_many('uuids', 'k', ARRAY['550e8400-e29b-41d4-a716-446655440000', '00000000-0000-0000-0000-000000000000']::uuid[]);
-SELECT roaring64_dedup_claim('texts', 'k', 'order 17'), roaring64_dedup_claim('texts', 'k', 'order 17'::varchar), roaring64_dedup_claim_many('texts', 'k', '{order 17,"a,b"}'),
-	roaring64_dedup_claim_many('texts', 'k', ARRAY['a,b', 'ß', '']), roaring64_dedup_seen('texts', 'k', 'ß'), roaring64_dedup_forget('texts', 'k', '');
--- the id of a text is the beginning of its SHA-256, in C and in SQL
-SELECT roaring64_dedup_hash('abc'), (SELECT bool_and(id = ANY (ARRAY(SELECT roaring64_dedup_hash(t) FROM unnest('{order 17,"a,b",ß,""}'::text[]) AS t))) FROM texts_claims) AS same;
 CALL roaring64_dedup_fold('uuids');
-CALL roaring64_dedup_fold('texts');
 SELECT key, chunk, ids FROM uuids_chunks;
-SELECT roaring64_dedup_export_uuids('texts', 'k') = ARRAY(SELECT roaring64_dedup_hash(t) FROM unnest('{order 17,"a,b",ß}'::text[]) AS t ORDER BY 1) AS exported;
-SELECT outcome(s) FROM unnest(ARRAY['SELECT roaring64_dedup_claim(''uuids'', ''k'', 7)', 'SELECT roaring64_dedup_claim(''uuids'', ''k'', ''7001'')', 'SELECT roaring64_dedup_claim(''texts'', ''k'', 7)',
-	'SELECT roaring64_dedup_claim(''texts'', ''k'', gen_random_uuid())', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ARRAY[1])', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ''{NULL}'')',
-	'SELECT roaring64_dedup_import(''uuids'', ''k'', ''{1}'')', 'SELECT roaring64_dedup_export(''uuids'', ''k'')', 'SELECT roaring64_dedup_import_uuids(''uuids'', ''k'', ''{NULL}'')']) AS s;
+SELECT roaring64_dedup_export_uuids('uuids', 'k'), roaring64_dedup_count('uuids', 'k'), roaring64_dedup_export_uuids('uuids', 'none'), roaring64_dedup_count('uuids', 'none');
+SELECT outcome(s) FROM unnest(ARRAY['SELECT roaring64_dedup_claim(''uuids'', ''k'', 7)', 'SELECT roaring64_dedup_claim(''uuids'', ''k'', ''7001'')',
+	'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ARRAY[1])', 'SELECT roaring64_dedup_claim_many(''uuids'', ''k'', ''{NULL}'')',
+	'SELECT roaring64_dedup_import(''uuids'', ''k'', ''{1}'')', 'SELECT roaring64_dedup_export(''uuids'', ''k'')']) AS s;
 -- of all chunks, how many there are, how many ids the largest has, and how many there are
 -- in all; and what is not as it must be: ids that are not in a chunk's range, which ends
 -- where the next one of any generation begins, or that do not ascend
@@ -457,7 +513,8 @@ BEGIN
 END $$;
 -- one chunk, and many at once
 SELECT roaring64_dedup_create('alike', id_type => 'uuid'), roaring64_dedup_create('grows', id_type => 'uuid');
-SELECT cardinality(roaring64_dedup_import_uuids('uuids', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 200) AS i)));
+SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 200) AS i)));
+CALL roaring64_dedup_fold('uuids');
 SELECT * FROM shape('uuids');
 SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 20000) AS i)));
 CALL roaring64_dedup_fold('uuids');
@@ -466,9 +523,11 @@ SELECT * FROM shape('uuids');
 CREATE FUNCTION zeros(n bigint) RETURNS uuid IMMUTABLE RETURN format('00000000-0000-0000-0000-%s', lpad(to_hex(n), 12, '0'))::uuid;
 SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT zeros(i) FROM generate_series(1, 2000) AS i)));
 CALL roaring64_dedup_fold('alike');
-SELECT cardinality(roaring64_dedup_import_uuids('alike', 'k', ARRAY(SELECT zeros(i) FROM generate_series(2001, 3000) AS i)));
+SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT zeros(i) FROM generate_series(2001, 3000) AS i)));
+CALL roaring64_dedup_fold('alike');
 SELECT * FROM shape('alike');
-SELECT cardinality(roaring64_dedup_import_uuids('alike', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 2000) AS i) || 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid));
+SELECT cardinality(roaring64_dedup_claim_many('alike', 'k', ARRAY(SELECT md5(i::text)::uuid FROM generate_series(1, 2000) AS i) || 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid));
+CALL roaring64_dedup_fold('alike');
 SELECT * FROM shape('alike');
 SELECT count(*) FILTER (WHERE roaring64_dedup_seen('alike', 'k', zeros(n)) <> (n BETWEEN 1 AND 3000)), roaring64_dedup_seen('alike', 'k', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
 	roaring64_dedup_seen('alike', 'k', 'ffffffff-ffff-ffff-ffff-fffffffffffe') FROM generate_series(0, 3100, 7) AS n;
@@ -488,7 +547,8 @@ BEGIN
 		PERFORM roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(i * 300 + 1, i * 300 + 300) AS n));
 		CALL roaring64_dedup_fold('grows');
 	END LOOP;
-	PERFORM roaring64_dedup_import_uuids('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(3001, 10000) AS n));
+	PERFORM roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT ascending(n) FROM generate_series(3001, 10000) AS n));
+	CALL roaring64_dedup_fold('grows');
 END $$;
 SELECT most <= 250 AS most, ids, wrong FROM shape('grows');
 SELECT (SELECT count(*) FROM unnest(roaring64_dedup_claim_many('grows', 'k', ARRAY(SELECT md5(n::text)::uuid FROM generate_series(1, 90000) AS n))) AS new WHERE new) AS new,
@@ -506,7 +566,7 @@ CREATE FUNCTION turning(n bigint) RETURNS uuid IMMUTABLE RETURN (((n - 1) / 700 
 SELECT roaring64_dedup_create('turns', keep => 3000, id_type => 'uuid');
 DO $$
 BEGIN
-	FOR i IN 0 .. 24 LOOP
+	FOR i IN 0 .. 23 LOOP
 		PERFORM roaring64_dedup_claim_many('turns', 'k', ARRAY(SELECT turning(n) FROM generate_series(i * 700 + 1, i * 700 + 700) AS n));
 		CALL roaring64_dedup_fold('turns');
 		ASSERT (SELECT wrong FROM shape('turns')) = 0;
@@ -589,7 +649,7 @@ BEGIN
 				ELSE
 					a := roaring64_dedup_export_uuids(name, k)::text || roaring64_dedup_count(name, k);
 					b := (SELECT coalesce(array_agg(id ORDER BY id), '{}')::text || count(*) FROM (
-						SELECT CASE id_type WHEN 'uuid' THEN as_id('uuid', n)::uuid ELSE roaring64_dedup_hash(as_id(id_type, n)) END AS id
+						SELECT as_id('uuid', n)::uuid AS id
 						FROM plain AS p WHERE p.key = k) AS p);
 				END IF;
 			ELSE
@@ -606,13 +666,12 @@ CALL random_operations('r2', 'bigint', 8, ', keep => 1000000', 200);
 CALL random_operations('r3', 'bigint', 60, ', remember => ''1 day''', 200);
 CALL random_operations('r4', 'uuid', NULL, '', 200);
 CALL random_operations('r5', 'uuid', NULL, ', keep => 1000000', 200);
-CALL random_operations('r6', 'text', NULL, ', remember => ''1 day''', 200);
-CALL random_operations('r7', 'text', NULL, ', keep => 1000000', 200);
+CALL random_operations('r6', 'uuid', NULL, ', remember => ''1 day''', 200);
 -- where rows are not found by their index but by statements: in one table or the other
 CALL random_operations('r8', 'bigint', 20, '', 200, '_claims');
 CALL random_operations('r9', 'bigint', 8, ', keep => 1000000', 200, '_chunks');
 CALL random_operations('ra', 'uuid', NULL, '', 200, '_chunks');
-CALL random_operations('rb', 'text', NULL, ', remember => ''1 day''', 200, '_claims');
+CALL random_operations('rb', 'uuid', NULL, ', remember => ''1 day''', 200, '_claims');
 
 --
 -- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept
@@ -722,6 +781,13 @@ CREATE POLICY own ON guarded_claims USING (key = 'mine');
 SET ROLE dedup_tenant;
 SELECT roaring64_dedup_claim('guarded', 'mine', 1), roaring64_dedup_claim('guarded', 'mine', 2), roaring64_dedup_seen('guarded', 'theirs', 1);
 SELECT outcome('SELECT roaring64_dedup_claim(''guarded'', ''theirs'', 2)');
+RESET ROLE;
+-- of its options, too, and says so
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+SET ROLE dedup_tenant;
+\set SHOW_CONTEXT never
+SELECT roaring64_dedup_count('guarded', 'mine');
+\set SHOW_CONTEXT errors
 RESET ROLE;
 
 --

@@ -84,12 +84,10 @@ SELECT n, '@> set' AS op, id FROM gin_queries, gin_rows WHERE tags @> s
 UNION ALL SELECT n, '@> bigint', id FROM gin_queries, gin_rows WHERE tags @> e
 UNION ALL SELECT n, 'bigint <@', id FROM gin_queries, gin_rows WHERE e <@ tags
 UNION ALL SELECT n, '@> range', id FROM gin_queries, gin_rows WHERE tags @> r
-UNION ALL SELECT n, 'range <@', id FROM gin_queries, gin_rows WHERE r <@ tags
 UNION ALL SELECT n, '<@ set', id FROM gin_queries, gin_rows WHERE tags <@ s
 UNION ALL SELECT n, '<@ range', id FROM gin_queries, gin_rows WHERE tags <@ r
 UNION ALL SELECT n, '&& set', id FROM gin_queries, gin_rows WHERE tags && s
 UNION ALL SELECT n, '&& range', id FROM gin_queries, gin_rows WHERE tags && r
-UNION ALL SELECT n, 'range &&', id FROM gin_queries, gin_rows WHERE r && tags
 UNION ALL SELECT n, '=', id FROM gin_queries, gin_rows WHERE tags = s;
 
 -- what reading all rows finds: something for every operator
@@ -210,8 +208,6 @@ DROP INDEX gin_rows_index;
 CREATE INDEX gin_rows_index ON gin_rows USING gin (tags);
 EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE tags @> 5;
 EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE 5 <@ tags;
-EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE int8range(5, 8) && tags;
-EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE int8range(5, 8) @> tags;
 EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE tags && '{5,6}' AND tags @> 7;
 EXPLAIN (COSTS OFF) SELECT id FROM gin_rows WHERE tags @> 5 OR tags @> 6;
 EXPLAIN (COSTS OFF)

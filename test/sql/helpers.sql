@@ -69,10 +69,9 @@ CREATE POLICY p ON theirs_claims USING (trap(1));
 ALTER TABLE viewed_claims RENAME TO old;
 CREATE VIEW viewed_claims AS SELECT 'k'::text AS key, 1::bigint AS id, now() AS claimed_at WHERE trap(2);
 CREATE INDEX ON due (bucket) WHERE trap(3);
-CREATE TABLE x_rollup (state text, given jsonb, names jsonb);
+CREATE TABLE x_rollup (meaning text[], given json, copied jsonb);
 CREATE TABLE x ();
 CREATE VIEW x_pending AS SELECT 1 WHERE trap(4);
-COMMENT ON VIEW x_pending IS 'part of the rollup x';
 SELECT roaring64_dedup_claim('theirs', 'k', 1);
 CREATE VIEW listed_here AS SELECT kind, name, size > 0 AS sized, waiting FROM roaring64_helpers()
 WHERE name IN (SELECT oid FROM pg_class WHERE relnamespace = 'regress_roaring64_owner'::regnamespace) ORDER BY kind, name::text;
@@ -114,11 +113,11 @@ RESET client_min_messages;
 DROP OWNED BY regress_roaring64_watcher;
 DROP ROLE regress_roaring64_watcher;
 
--- a rollup that is deferred, and what it has not merged
+-- a rollup, and what it has not merged
 CREATE TABLE facts (who int NOT NULL, id bigint NOT NULL, PRIMARY KEY (who, id));
 INSERT INTO facts VALUES (1, 1), (1, 2);
 SET client_min_messages = warning;
-CALL roaring64_rollup_create('facts', 'who_has', '{who}', 'id', '{"ids": "true"}', deferred => true);
+CALL roaring64_rollup_create('facts', 'who_has', '{who}', 'id', '{"ids": "true"}');
 CALL roaring64_rollup_create('facts', 'who_had', '{who}', 'id', '{"ids": "true"}', deletes => 'keep');
 RESET client_min_messages;
 INSERT INTO facts VALUES (2, 1), (2, 2), (3, 3);

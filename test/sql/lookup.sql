@@ -35,7 +35,7 @@ SELECT 'clusters of ' || n, roaring64_agg(c * 1500 + i) FROM unnest('{3,50,700}'
 CREATE INDEX things_id ON things (id);
 ANALYZE things, shapes;
 
--- the shapes for which a lookup differs from a look at all rows
+-- the shapes for which a lookup differs from a look at all rows; what an aggregate gives is not estimated
 CREATE FUNCTION differing(suffix text DEFAULT '', prefix text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	which text;
@@ -46,7 +46,7 @@ DECLARE
 	found text;
 BEGIN
 	FOR which IN SELECT shape FROM shapes LOOP
-		query := format('SELECT string_agg(q::text, '' ''%s) FROM (SELECT %s FROM things WHERE %sid%%s <@ (SELECT s FROM shapes WHERE shape = %L) %s) q',
+		query := format('SELECT string_agg(q::text, '' ''%s) FROM (SELECT %s FROM things WHERE %sid%%s <@ (SELECT roaring64_or_agg(s) FROM shapes WHERE shape = %L) %s) q',
 			sorted, CASE WHEN suffix ~ 'ORDER' THEN 'id' ELSE '*' END, prefix, which, suffix);
 		plan := '';
 		FOR found IN EXECUTE 'EXPLAIN ' || format(query, '') LOOP
@@ -174,9 +174,9 @@ VACUUM ANALYZE feed, seen;
 SELECT what, o, analyzed(format('SELECT * FROM feed WHERE NOT id <@ (SELECT ids FROM seen WHERE what = %L) %s', what, o), 'Index Searches')
 FROM seen, unnest('{"ORDER BY id DESC LIMIT 60", "ORDER BY id LIMIT 60"}'::text[]) o ORDER BY what, o;
 -- with a condition on what may be seen; a known set; as a parameter; of a join
-EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE id <@ (int8range(0, 15000)::roaring64 - 7) AND NOT id <@ '{9,10}' ORDER BY id DESC LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE id <@ (int8range(0, 15000)::roaring64 - 7) AND NOT id <@ int8range(9, 3000)::roaring64 ORDER BY id DESC LIMIT 5;
 SELECT id FROM feed WHERE id <@ (int8range(0, 15000)::roaring64 - 7) AND NOT id <@ int8range(4, 14998)::roaring64 ORDER BY id DESC LIMIT 3;
-EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE NOT roaring64_element_contained(id, int8range(5, 9)::roaring64) ORDER BY id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT * FROM feed WHERE NOT roaring64_element_contained(id, int8range(5, 3000)::roaring64) ORDER BY id LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT s.what, f.id FROM seen s, LATERAL (SELECT id FROM feed WHERE NOT id <@ s.ids ORDER BY id DESC LIMIT 2) f;
 SELECT s.what, f.id FROM seen s, LATERAL (SELECT id FROM feed WHERE NOT id <@ s.ids ORDER BY id DESC LIMIT 2) f ORDER BY what, id;
 PREPARE unseen(roaring64, roaring64) AS SELECT id FROM feed WHERE id <@ $1 AND NOT $2 @> id ORDER BY id DESC LIMIT 3;
@@ -411,7 +411,7 @@ DECLARE
 	line text;
 	without text;
 BEGIN
-	query := format('SELECT count(*) || '' '' || sum(id) FROM guarded WHERE leaky(id) AND %s (SELECT asked FROM lists)', query);
+	query := format('SELECT count(*) || '' '' || sum(id) FROM guarded WHERE leaky(id) AND %s (SELECT roaring64_or_agg(asked) FROM lists)', query);
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_indexonlyscan = off;
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
@@ -430,7 +430,7 @@ END $$;
 CREATE ROLE regress_roaring64_reader;
 GRANT SELECT ON guarded, lists TO regress_roaring64_reader;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
-CREATE POLICY even ON guarded USING (id <@ (SELECT even FROM lists));
+CREATE POLICY even ON guarded USING (id <@ (SELECT roaring64_or_agg(even) FROM lists));
 SET ROLE regress_roaring64_reader;
 SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
 RESET ROLE;
@@ -440,7 +440,7 @@ SET ROLE regress_roaring64_reader;
 SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
 ROLLBACK;
 DROP POLICY even ON guarded;
-CREATE POLICY not_odd ON guarded USING (NOT id <@ (SELECT odd FROM lists));
+CREATE POLICY not_odd ON guarded USING (NOT id <@ (SELECT roaring64_or_agg(odd) FROM lists));
 SET ROLE regress_roaring64_reader;
 SELECT (guarded_by(q)).* FROM unnest('{id <@,NOT id <@}'::text[]) q;
 RESET ROLE;
@@ -462,6 +462,19 @@ SET jit = off;
 SET plan_cache_mode = force_generic_plan;
 PREPARE first(roaring64) AS SELECT id FROM things WHERE id <@ $1;
 EXPLAIN (COSTS OFF) EXECUTE first('{}');
+-- a row that proves dead marks its own entry, not the one that the walk has reached, by which others would be missed
+CREATE TABLE killed AS SELECT i AS id, repeat('x', 500) AS filler FROM generate_series(1::bigint, 20000) AS i ORDER BY hashint8(i);
+CREATE INDEX ON killed (id);
+ANALYZE killed;
+DELETE FROM killed WHERE id % 3 = 0;
+SET enable_seqscan = off;
+SET random_page_cost = 1;
+SELECT count(filler) FROM killed WHERE id <@ (SELECT roaring64_agg(i) FROM generate_series(1::bigint, 20000) AS i);
+SELECT count(filler) FROM killed WHERE id <@ (SELECT roaring64_agg(i) FROM generate_series(1::bigint, 20000) AS i);
+SELECT count(filler) FROM killed WHERE id <@ (SELECT roaring64_agg(i) FROM generate_series(1::bigint, 20000) AS i);
+RESET random_page_cost;
+RESET enable_seqscan;
+DROP TABLE killed;
 -- a set of unknown size may have nearly all ids: an index that finds few rows is better, but not the whole table or index
 CREATE TABLE wide AS SELECT i::bigint AS id, i % 100 AS few, i % 2 AS half, repeat('x', 1000) AS filler FROM generate_series(1, 5000) i;
 CREATE INDEX ON wide (id);

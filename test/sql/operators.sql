@@ -65,8 +65,7 @@ SELECT s @> 1 AS one, 1 <@ s AS one_in, s @> 2 AS two, (-5)::bigint <@ s AS minu
 FROM (VALUES ('{1,-5}'::roaring64), ('{}'),
 	('{-9223372036854775808,9223372036854775807}')) AS t(s);
 -- with a range
-SELECT s, r, s @> r AS contains, r <@ s AS range_contained, r @> s AS range_contains,
-	s <@ r AS contained, s && r AS overlaps, r && s AS range_overlaps
+SELECT s, r, s @> r AS contains, s <@ r AS contained, s && r AS overlaps
 FROM (VALUES ('{1,2,3}'::roaring64), ('{}'),
 	('{-9223372036854775808,9223372036854775807}')) AS t(s),
 	(VALUES ('[1,3]'::int8range), ('[2,2]'), ('[3,4]'), ('[4,9]'), ('empty'), ('(,)'),
@@ -142,11 +141,8 @@ WHERE (s | r)::bigint[] IS DISTINCT FROM pg_temp.sorted(a || listed)
 	OR (s # r)::bigint[] IS DISTINCT FROM pg_temp.sorted(outside ||
 		ARRAY(SELECT unnest(listed) EXCEPT SELECT unnest(inside)))
 	OR (s @> r) IS DISTINCT FROM (cardinality(inside) = cardinality(listed))
-	OR (r <@ s) IS DISTINCT FROM (cardinality(inside) = cardinality(listed))
-	OR (r @> s) IS DISTINCT FROM (outside = '{}')
 	OR (s <@ r) IS DISTINCT FROM (outside = '{}')
-	OR (s && r) IS DISTINCT FROM (inside <> '{}')
-	OR (r && s) IS DISTINCT FROM (inside <> '{}');
+	OR (s && r) IS DISTINCT FROM (inside <> '{}');
 
 -- what comes out is canonical: it is what its own elements make
 SELECT x.shape, y.shape
@@ -156,10 +152,10 @@ WHERE r::bigint[]::roaring64::bytea <> r::bytea;
 
 -- the functions behind the operators answer as well
 SELECT roaring64_or('{1}', '{2}'), roaring64_element_or('3', '{1}'),
-	roaring64_and_element('{1,2}', 2), roaring64_andnot_range('{1,2}', '[2,3]'),
+	roaring64_and_element('{1,2}', 2), roaring64_andnot_range('{1,2}', '[2,3]'::int8range),
 	roaring64_xor('{1,2}', '{2,3}'),
 	roaring64_contains_element('{1}', '1'), roaring64_element_contained(1, '{1}'),
-	roaring64_overlaps_range('{1}', '[0,2]');
+	roaring64_overlaps_range('{1}', '[0,2]'::int8range);
 
 -- an operand of no known type is a set, as with any operator
 SELECT '{1,2}'::roaring64 & '{2}', '{1}'::roaring64 @> '{}', '{1}' <@ '{1}'::roaring64;
@@ -169,6 +165,12 @@ SELECT '{1}'::roaring64 | 1.5;
 SELECT 1 - '{1}'::roaring64;
 \set VERBOSITY default
 
+-- a range is an int8range, or of a domain over that
+CREATE DOMAIN seats AS int8range;
+SELECT '{1,2}'::roaring64 & '[2,3]'::seats AS inside;
+SELECT '{1,2}'::roaring64 & '[2,3]'::int4range;
+SELECT '{1,2}'::roaring64 && daterange('2026-01-01', NULL);
+DROP DOMAIN seats;
 -- every operator, its commutator and its estimators
 SELECT oprname AS name, oprleft::regtype AS "left", oprright::regtype AS "right",
 	oprcode::regproc AS function, oprcom::regoperator AS commutator,

@@ -105,26 +105,13 @@ SELECT s, within(2, format('SELECT FROM tagged WHERE tags && %L', s)) AS overlap
 FROM unnest(ARRAY['{0}', '{0,1}', '{1,5,10,20}', '{0,700,1000,1500,3000,3500,4000,4400,4700,4999}', '{}']) s;
 SELECT within(10, 'SELECT FROM tagged WHERE tags && $${-5,6000}$$');
 SELECT r, within(2, format('SELECT FROM tagged WHERE tags && %L::int8range', r)) AS overlap,
-	within(10, format('SELECT FROM tagged WHERE %L::int8range @> tags', r)) AS contained,
+	within(10, format('SELECT FROM tagged WHERE tags <@ %L::int8range', r)) AS contained,
 	within(10, format('SELECT FROM tagged WHERE tags <@ (%L * int8range(0, 100000))::roaring64', r)) AS in_set
 FROM unnest(ARRAY['[0,1)', '[0,100)', '[10,1000)', '[0,3000)', '[,4500)', '[0,5000]', '(,)', 'empty',
 	'[7000,8000)']) r;
--- what is not known at plan time, and joins
-SELECT within(10, 'SELECT FROM tagged a, tagged b WHERE a.tags && b.tags AND a.id <= 200 AND b.id <= 200');
+-- what is not known at plan time
 SELECT within(2, 'SELECT FROM tagged, roaring64_elements(tags)');
 SELECT within(2, 'SELECT FROM tagged, roaring64_ranges(tags)');
-
--- The most common elements of two columns are matched, and the others count by their number
-CREATE TABLE few_top AS SELECT i, (SELECT roaring64_agg(CASE WHEN j = 1 THEN i % 100 ELSE 1000 + hashint8(i * 10 + j) & 65535 END)
-	FROM generate_series(1, 5) j) AS s FROM generate_series(1, 4000) i;
-ANALYZE few_top;
-SELECT within(2, 'SELECT FROM few_top a, few_top b WHERE a.s && b.s AND a.i <= 400 AND b.i <= 400'),
-	within(3, 'SELECT FROM few_top WHERE s && $${5,6,77}$$');
--- most pairs are of common sets
-CREATE TABLE few_sets AS SELECT i, int8range(i % 8, i % 8 + 2)::roaring64 AS s FROM generate_series(1, 2000) i;
-ANALYZE few_sets;
-SELECT within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s && b.s AND a.i <= 200 AND b.i <= 200'),
-	within(1.1, 'SELECT FROM few_sets a, few_sets b WHERE a.s @> b.s AND a.i <= 200 AND b.i <= 200');
 
 -- most sets are empty; few are large; some elements are far more common than others
 CREATE TABLE sparse AS SELECT i AS id, CASE WHEN i % 50 = 0 THEN (SELECT roaring64_agg(abs(hashint8(i * 10 + j)) % 100)
@@ -137,14 +124,8 @@ ANALYZE sparse, few_large, zipf;
 SELECT q, within(2, 'SELECT FROM ' || q) FROM unnest(ARRAY[
 	$$sparse WHERE s @> 7::bigint$$, $$sparse WHERE s && '{7,33,80}'$$, $$sparse WHERE s && int8range(50, 200)$$,
 	$$sparse WHERE s <@ '{7,33,80}'$$, $$sparse WHERE NOT roaring64_is_empty(s)$$,
-	$$sparse a JOIN sparse b ON a.s @> b.s WHERE a.id < 1000 AND b.id < 1000$$,
 	$$few_large WHERE s @> (SELECT 5000::bigint)$$, $$few_large WHERE s && int8range(0, 40)$$,
 	$$few_large WHERE s && int8range(0, 2000)$$, $$zipf WHERE s @> 2::bigint$$, $$zipf WHERE s && '{5,6,7}'$$]) q;
-SELECT q, within(4, 'SELECT FROM ' || q) FROM unnest(ARRAY[
-	$$sparse a JOIN sparse b ON a.s && b.s WHERE a.id < 4000 AND b.id < 4000$$,
-	$$few_large a JOIN few_large b ON a.s && b.s WHERE a.id <= 300$$,
-	$$zipf a JOIN zipf b ON a.s && b.s WHERE a.id < 500 AND b.id < 500$$,
-	$$zipf a JOIN zipf b ON a.s <@ b.s WHERE a.id < 500 AND b.id < 500$$]) q;
 
 -- large sets are sampled; common elements are still found
 CREATE TABLE large (id int, ids roaring64);
@@ -189,9 +170,7 @@ SELECT q, within(2, 'SELECT FROM ' || q) FROM unnest(ARRAY[
 	$$repeated WHERE s @> '{45,46,47,48,49,50}'$$, $$repeated WHERE '{45,46}' <@ s$$,
 	$$repeated WHERE roaring64_contains_range(s, int8range(45, 50))$$,
 	$$repeated WHERE s <@ int8range(0, 30)::roaring64$$, $$repeated WHERE s <@ '{}'$$,
-	$$repeated WHERE roaring64_is_empty(s)$$, $$repeated WHERE roaring64_cardinality(s) = 0$$,
-	$$repeated a JOIN repeated b ON a.s <@ b.s WHERE b.id < 100$$, $$repeated a JOIN repeated b ON a.s && b.s WHERE b.id < 100$$,
-	$$repeated a JOIN repeated b ON a.s @> b.s WHERE b.id < 100$$]) q;
+	$$repeated WHERE roaring64_is_empty(s)$$, $$repeated WHERE roaring64_cardinality(s) = 0$$]) q;
 -- and what is known of a part of a set; the planner takes less than a row for one
 SELECT q, within(3, 'SELECT FROM ' || q) FROM unnest(ARRAY[
 	$$tagged, roaring64_elements(tags & int8range(20, 400))$$, $$tagged, roaring64_elements_range(tags, '[20,400)')$$,
@@ -229,9 +208,12 @@ EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{2,400,30000}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE '{2,400,30000}' @> id;
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_element_contained(id, '{2,400,30000}');
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE roaring64_contains_element('{2,400,30000}', id);
-EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ int8range(100, 200)::roaring64;
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ int8range(100, 1000)::roaring64;
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{100,101,104}';
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ '{}';
+EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE NOT id <@ '{2,400,30000}';
+-- the same for NULL
+SELECT id <@ '{}' AS none, id <@ '{1}' AS one, NOT id <@ '{1}' AS other FROM (SELECT NULL::bigint AS id OFFSET 0) AS t;
 EXPLAIN (COSTS OFF) SELECT * FROM messages WHERE id <@ (int8range(1000, 10000)::roaring64 - 1001) AND sender = 3 AND id < 2000;
 -- half of the table, from a subquery and as a constant
 SELECT plan_of('SELECT * FROM messages
@@ -263,6 +245,19 @@ SELECT within(2, q) FROM unnest(ARRAY[
 	$$SELECT FROM messages WHERE id <@ int8range(100, 10000)::roaring64$$,
 	$$SELECT FROM messages WHERE sender::bigint <@ '{5,6,7}'$$]) q;
 SELECT within(3, 'SELECT FROM users u JOIN messages m ON m.id <@ u.unread');
+-- all seen; more random ids than there are rows; a column of which few sets are huge, or not empty
+CREATE TABLE ids AS SELECT DISTINCT (hashint8(i) & 1048575)::bigint AS id FROM generate_series(1, 20000) i;
+CREATE TABLE some_huge AS SELECT i AS id, CASE WHEN i % 200 = 0 THEN int8range(0, 100000000)::roaring64
+	ELSE (SELECT roaring64_agg(hashint8(i * 100 + j) & 32767) FROM generate_series(1, 20) j) END AS s
+FROM generate_series(1, 2000) i;
+CREATE TABLE some_full AS SELECT i AS id, CASE WHEN i % 100 = 0 THEN int8range(0, 40001)::roaring64 ELSE '{}' END AS s
+FROM generate_series(1, 2000) i;
+ANALYZE ids, some_huge, some_full;
+SELECT q, within(3, 'SELECT FROM ' || q) FROM unnest(ARRAY[
+	$$messages WHERE NOT id <@ int8range(1, 40001)::roaring64$$, $$ids WHERE NOT id <@ int8range(0, 1048576)::roaring64$$,
+	$$some_huge s JOIN messages m ON m.id <@ s.s$$, $$some_full s JOIN messages m ON s.s @> m.id$$]) q;
+SELECT within(2, format('SELECT FROM ids WHERE id <@ %L', roaring64_agg(hashint8(-i) & 1048575)::bytea)) FROM generate_series(1, 60000) i;
+DROP TABLE ids, some_huge, some_full;
 -- a set of half of the table, from another one
 CREATE TABLE halves AS SELECT roaring64_agg(i * 4) AS ids FROM generate_series(1, 10000) i;
 ANALYZE halves;
@@ -291,7 +286,7 @@ INSERT INTO parted SELECT id, sender FROM messages;
 ANALYZE parted;
 EXPLAIN (COSTS OFF) SELECT * FROM parted WHERE id <@ '{2,400,30000}';
 EXPLAIN (COSTS OFF) SELECT p.* FROM users u JOIN parted p ON p.id <@ u.unread WHERE u.id = 1;
--- partitions and children that a known set has no ids for are not planned
+-- a known set of few elements prunes partitions and children wherever an array does; others do with BETWEEN
 CREATE FUNCTION scanned(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(substring(line, ' on (\w+)'), ' ' ORDER BY substring(line, ' on (\w+)') COLLATE "C"), 'none')
 	FROM plan_of(query) line WHERE line ~ ' on \w+' AND line !~ 'Bitmap Index Scan|Replaces' $$;
@@ -320,18 +315,22 @@ SELECT q, scanned('SELECT FROM ' || q) FROM unnest(ARRAY[
 	$$parted WHERE '{2,10000}' @> id$$, $$parted WHERE roaring64_contains_element('{2,3}', id)$$, $$parted WHERE id <@ '{}'$$,
 	$$parted WHERE id <@ '{2}' OR x = 3$$, $$parted WHERE NOT id <@ '{2}'$$, $$users u JOIN parted p ON u.id = p.x AND p.id <@ '{2,7}'$$,
 	$$users u LEFT JOIN parted p ON u.id = p.x WHERE p.id <@ '{2,7}'$$, $$parted p LEFT JOIN users u ON u.id = p.x AND p.id <@ '{2,7}'$$,
+	$$users u LEFT JOIN parted p ON u.id = p.x AND p.id <@ '{2,7}'$$, $$users u FULL JOIN (SELECT * FROM parted WHERE id <@ '{2,7}') p ON u.id = p.x$$,
+	$$users u WHERE EXISTS (SELECT FROM parted p WHERE u.id = p.x AND p.id <@ '{2,7}')$$,
+	$$users u WHERE NOT EXISTS (SELECT FROM parted p WHERE u.id = p.x AND p.id <@ '{2,7}')$$,
+	$$users u WHERE id IN (SELECT x FROM parted WHERE id <@ '{2,7}')$$, $$parted WHERE id <@ '{2}' OR id <@ '{5}'$$,
+	$$parted WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000) AND id BETWEEN roaring64_min(int8range(20000, 30000)::roaring64) AND 29999$$,
 	$$(SELECT id FROM parted UNION ALL SELECT id FROM child1) q WHERE id <@ '{20000,20002}'$$, $$nested WHERE id <@ '{5,7}'$$,
 	$$nested WHERE id <@ int8range(10000, 10100)::roaring64 AND k = 1$$, $$hashed WHERE id <@ '{5}'$$,
-	$$listed WHERE id::bigint <@ '{1,3}'$$, $$listed WHERE id::bigint <@ '{2,4}'$$, $$parent WHERE id <@ '{3,9000}'$$,
-	$$parent WHERE id <@ (int8range(10000, 20000)::roaring64 - 10500)$$]) q;
--- in the bounds of a partition, but not in what it has
-SELECT scanned('SELECT FROM parted WHERE id <@ ' || quote_literal(roaring64_agg(i)::bytea) || '::roaring64') FROM generate_series(1, 9000) i;
--- and no condition is added
-EXPLAIN (COSTS OFF) SELECT * FROM nested WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000);
-SELECT within(1.1, 'SELECT FROM parted WHERE id <@ (int8range(20000, 30000)::roaring64 - 25000)');
--- nor to a subquery beside a partitioned table
-SELECT scanned(q) ~ '^child1 parted_low\M' AS pruned, substring(line, 'Filter.*') FROM (VALUES ($$SELECT FROM (SELECT id FROM parted UNION ALL
-	SELECT DISTINCT id FROM child1) u WHERE id <@ '{2,400}'$$)) v(q), plan_of(q) line WHERE line ~ 'Filter';
+	$$listed WHERE id::bigint <@ '{1,3}'$$, $$listed WHERE id = ANY ('{2,4}'::roaring64::bigint[])$$,
+	$$parent WHERE id <@ '{3,9000}'$$]) q;
+-- a set that is not known prunes with BETWEEN, too, when the plan runs
+SET plan_cache_mode = force_generic_plan;
+PREPARE pruned(roaring64) AS SELECT count(*) FROM parted WHERE id <@ $1 AND id BETWEEN roaring64_min($1) AND roaring64_max($1);
+SELECT scanned(format('EXECUTE pruned(%L)', s)) FROM unnest('{"{2,400,9999}","{2,10000}"}'::text[]) s;
+EXECUTE pruned(int8range(20000, 30000)::roaring64 - 25000);
+DEALLOCATE pruned;
+RESET plan_cache_mode;
 SET enable_partition_pruning = off;
 SELECT scanned($$SELECT FROM parted WHERE id <@ '{2,400,9999}'$$);
 RESET enable_partition_pruning;
@@ -344,16 +343,15 @@ CREATE TABLE ends_rest PARTITION OF ends DEFAULT;
 CREATE INDEX ON ends (id);
 INSERT INTO ends SELECT i FROM generate_series(-10000, 20000) i;
 ANALYZE ends;
-SELECT set, within(2, 'SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
+SELECT set, within(4, 'SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
 	'(int8range(-500, 500)::roaring64 - 7)', '(int8range(9500, 10500)::roaring64 - 9999)',
 	'(int8range(19990, 900000)::roaring64 - 19995)', '(int8range(-900000, -9990)::roaring64 - -9995)',
 	'(int8range(20001, 900000)::roaring64 - 30000)', '(int8range(9000, 90000000)::roaring64 - 9500)',
 	'(int8range(9900, 10100)::roaring64 | int8range(13900, 15000))', '(int8range(5000, 17000)::roaring64 - 9000)']) set;
-SELECT scanned('SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[
-	$$'{-7,16000}'$$, $$'{5,16000}'$$, '(int8range(15000, 19000)::roaring64 - 15500)']) set;
+SELECT scanned('SELECT FROM ends WHERE id <@ ' || set) FROM unnest(ARRAY[$$'{-7,16000}'$$, $$'{5,16000}'$$]) set;
 INSERT INTO ends VALUES (-9223372036854775808), (9223372036854775807);
 ANALYZE ends;
-SELECT within(2, $$SELECT FROM ends WHERE id <@ '{-9223372036854775808,5,9223372036854775807}'$$);
+SELECT within(4, $$SELECT FROM ends WHERE id <@ '{-9223372036854775808,5,9223372036854775807}'$$);
 DROP TABLE ends;
 DROP TABLE nested, hashed, listed, parent CASCADE;
 DROP FUNCTION scanned;
@@ -400,10 +398,8 @@ ANALYZE ordered;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_sort = off;
-SELECT count(*) FROM plan_of($$SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k$$) line
-WHERE line ~ 'Index Only Scan using ordered_k_id_idx' OR line ~ 'Index Cond: .* AND [(]+id ';
 SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
-SELECT DISTINCT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}';
+SELECT DISTINCT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1010,2011,3011,4012,5011,6010}' ORDER BY k;
 SELECT min(k) FROM ordered WHERE k > 9 AND id <@ '{1011,2011,3011,4012,5011,6010}';
 SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1011,2010,3012}' ORDER BY k LIMIT 1;
 SELECT k FROM ordered WHERE k BETWEEN 10 AND 12 AND id <@ '{1011,2012,3010}' ORDER BY k DESC LIMIT 1;
@@ -497,7 +493,61 @@ FROM users u, generate_series(20000, 40000, 20000) n WHERE u.id = 2 ORDER BY 1;
 WITH RECURSIVE r(s) AS (SELECT '{2}'::roaring64 UNION ALL
 	SELECT s | (SELECT max(id) FROM messages WHERE id <@ ((s | 4) | 6)) FROM r WHERE roaring64_cardinality(s) < 2)
 SELECT s FROM r ORDER BY 1;
-DROP TABLE tagged, few_top, few_sets, sparse, few_large, zipf, days, large, odd, users, messages, halves, parted, domains, logged CASCADE;
+-- The set of one row gives a join the order of the lookup; of several rows it does not.  What is read is mostly a part
+-- of what was sent, so few are unread, and a set is dear to compute for each row of a table.
+CREATE TABLE member (id bigint PRIMARY KEY, room bigint, sent roaring64, read roaring64);
+INSERT INTO member
+SELECT i, i % 2, s, s - (SELECT roaring64_agg(j) FROM unnest(roaring64_first(s, 30)) j)
+FROM (SELECT i, (SELECT roaring64_agg(j) FROM generate_series(i, 40000, 10) j) AS s FROM generate_series(1, 9) i) t;
+CREATE TABLE other_key (k int, id bigint, UNIQUE (k, id));
+INSERT INTO other_key SELECT 1, i FROM generate_series(1, 5) i;
+ANALYZE member, other_key;
+SELECT plan_of(q) FROM unnest(ARRAY[
+	'SELECT m.id FROM member u JOIN messages m ON m.id <@ (sent - read) WHERE u.id = 8 ORDER BY m.id DESC LIMIT 20',
+	'SELECT m.id FROM member u JOIN messages m ON m.id <@ (sent - read) WHERE u.room = 0 ORDER BY m.id DESC LIMIT 20',
+	'SELECT m.id FROM messages m WHERE EXISTS (SELECT FROM member u WHERE u.id = 8 AND m.id <@ (sent & read)) ORDER BY m.id LIMIT 20',
+	'SELECT m.id FROM (SELECT roaring64_or_agg(sent - read) AS s FROM member) u JOIN messages m ON m.id <@ s ORDER BY m.id DESC LIMIT 20',
+	'SELECT m.id FROM other_key k JOIN member u USING (id) JOIN messages m ON m.id <@ sent AND m.id > k.k WHERE k = 1 ORDER BY m.id LIMIT 3']) q;
+SELECT q, same_without_index(q) FROM unnest(ARRAY[
+	'SELECT m.id FROM member u JOIN messages m ON m.id <@ (sent - read) WHERE u.id = 8 ORDER BY m.id DESC LIMIT 20',
+	'SELECT m.id, u.id AS u FROM member u JOIN messages m ON m.id <@ (sent - read) WHERE u.room = 0 ORDER BY m.id, u.id LIMIT 20',
+	'SELECT m.id FROM messages m WHERE EXISTS (SELECT FROM member u WHERE u.id = 8 AND m.id <@ (sent & read)) ORDER BY m.id DESC LIMIT 20',
+	'SELECT m.id FROM (SELECT room, roaring64_or_agg(sent - read) AS s FROM member GROUP BY 1) u JOIN messages m ON m.id <@ s ORDER BY m.id DESC LIMIT 40',
+	'SELECT m.id, u.id AS u FROM other_key k JOIN member u USING (id) JOIN messages m ON m.id <@ sent WHERE k = 1 ORDER BY m.id LIMIT 30']) q;
+-- estimates of what one row looks up: 30 unread, and the sent ones that are read
+SELECT within(2, q) FROM unnest(ARRAY[
+	'SELECT m.id FROM member u JOIN messages m ON m.id <@ (sent - read) WHERE u.id = 8',
+	'SELECT m.id FROM member u JOIN messages m ON m.id <@ (sent & read) WHERE u.id = 8',
+	'SELECT m.id FROM messages m WHERE m.id <@ (SELECT sent - read FROM member u WHERE u.id = 8)',
+	'SELECT e FROM member u, roaring64_elements(sent - read) e WHERE u.id = 8',
+	'SELECT e FROM member u, roaring64_elements(sent - int8range(1, 20000)) e WHERE u.id = 8',
+	'SELECT e FROM member u, roaring64_elements(sent - ''{7,17,27}'') e WHERE u.id = 8']) q;
+DROP TABLE member, other_key;
+-- a known set is opened once a plan, not for each partition
+CREATE TABLE scattered (s roaring64);
+INSERT INTO scattered SELECT roaring64_agg(hashint8extended(i, 3)) FROM generate_series(1, 100000) AS i;
+CREATE FUNCTION scattered_ids() RETURNS roaring64 LANGUAGE sql STABLE AS 'SELECT s FROM scattered';
+CREATE TABLE split (id bigint) PARTITION BY RANGE (id);
+DO $$ BEGIN FOR i IN 1 .. 30 LOOP
+	EXECUTE format('CREATE TABLE split_%s PARTITION OF split FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
+END LOOP; END $$;
+CREATE TABLE whole (id bigint);
+CREATE FUNCTION planning(query text) RETURNS interval LANGUAGE plpgsql AS $$
+DECLARE
+	least interval := '1 day';
+	began timestamptz;
+BEGIN
+	FOR i IN 1 .. 5 LOOP
+		began := clock_timestamp();
+		EXECUTE 'EXPLAIN ' || query;
+		least := least(least, clock_timestamp() - began);
+	END LOOP;
+	RETURN least;
+END $$;
+SELECT planning('SELECT FROM split WHERE id <@ scattered_ids()') < 8 * planning('SELECT FROM whole WHERE id <@ scattered_ids()') AS once;
+DROP TABLE scattered, split, whole;
+DROP FUNCTION scattered_ids, planning;
+DROP TABLE tagged, sparse, few_large, zipf, days, large, odd, users, messages, halves, parted, domains, logged CASCADE;
 DROP DOMAIN id, id_set;
 DROP FUNCTION within, plan_of, same_without_index;
 

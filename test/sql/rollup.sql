@@ -10,15 +10,18 @@ SET search_path = rollup, public;
 \set SHOW_CONTEXT never
 SET timezone = 'Asia/Tokyo';
 
--- The keys for which a query over the rows, of key and arrays of ids, gives
--- other sets than those of a target; and whether verify says so as well.
-CREATE FUNCTION wrong(rows_query text, target_query text, target regclass) RETURNS TABLE (differ bigint, verify bigint)
+-- The keys for which a query over the rows, of key and arrays of ids, gives other sets than
+-- the view of a target; than the target, after a fold; and what verify says.
+CREATE PROCEDURE compare(rows_query text, view_query text, target regclass, INOUT view bigint DEFAULT NULL,
+						 INOUT folded bigint DEFAULT NULL, INOUT verify bigint DEFAULT NULL)
 LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT count(*) FROM ((%1$s EXCEPT %2$s) UNION ALL (%2$s EXCEPT %1$s)) AS d';
 BEGIN
-	EXECUTE format('SELECT count(*) FROM ((%1$s EXCEPT %2$s) UNION ALL (%2$s EXCEPT %1$s)) AS d', rows_query, target_query)
-		INTO differ;
+	EXECUTE format(query, rows_query, view_query) INTO view;
+	CALL roaring64_rollup_fold(target);
+	EXECUTE format(query, rows_query, replace(view_query, '_now', '')) INTO folded;
 	SELECT count(*) INTO verify FROM roaring64_rollup_verify(target);
-	RETURN NEXT;
 END $$;
 
 -- 1. Django: an id of its own, a unique constraint, a timestamp
@@ -33,8 +36,8 @@ UPDATE notifications_delivery SET is_read = true WHERE message_id < 9;
 DELETE FROM notifications_delivery WHERE user_id = 3;
 INSERT INTO notifications_delivery (user_id, message_id, is_read) VALUES (3, -7, false), (1, 5000, true)
 ON CONFLICT (user_id, message_id) DO UPDATE SET is_read = true;
-SELECT * FROM wrong('SELECT user_id, array_agg(message_id ORDER BY message_id), array_agg(message_id ORDER BY message_id) FILTER (WHERE is_read) FROM notifications_delivery GROUP BY 1',
-	'SELECT user_id, pushed::bigint[], nullif(read::bigint[], ''{}'') FROM deliveries WHERE NOT roaring64_is_empty(pushed)', 'deliveries');
+CALL compare('SELECT user_id, array_agg(message_id ORDER BY message_id), array_agg(message_id ORDER BY message_id) FILTER (WHERE is_read) FROM notifications_delivery GROUP BY 1',
+	'SELECT user_id, pushed::bigint[], nullif(read::bigint[], ''{}'') FROM deliveries_now WHERE NOT roaring64_is_empty(pushed)', 'deliveries');
 
 -- 2. Rails: created_at and updated_at, nullable read_at, names in the plural
 CREATE TABLE "readings" ("id" bigserial PRIMARY KEY, "reader_id" bigint NOT NULL, "article_id" bigint NOT NULL,
@@ -44,8 +47,8 @@ INSERT INTO readings (reader_id, article_id, read_at) SELECT i % 7, i, CASE WHEN
 CALL roaring64_rollup_create('readings', 'read_sets', '{reader_id}', 'article_id', '{"given": true, "read": "readings.read_at IS NOT NULL"}');
 UPDATE readings SET read_at = now() WHERE article_id % 11 = 0;
 UPDATE readings SET updated_at = now(), reader_id = reader_id + 1 WHERE article_id % 13 = 0;
-SELECT * FROM wrong('SELECT reader_id, array_agg(article_id ORDER BY article_id), array_agg(article_id ORDER BY article_id) FILTER (WHERE read_at IS NOT NULL) FROM readings GROUP BY 1',
-	'SELECT reader_id, given::bigint[], nullif(read::bigint[], ''{}'') FROM read_sets WHERE NOT roaring64_is_empty(given)', 'read_sets');
+CALL compare('SELECT reader_id, array_agg(article_id ORDER BY article_id), array_agg(article_id ORDER BY article_id) FILTER (WHERE read_at IS NOT NULL) FROM readings GROUP BY 1',
+	'SELECT reader_id, given::bigint[], nullif(read::bigint[], ''{}'') FROM read_sets_now WHERE NOT roaring64_is_empty(given)', 'read_sets');
 
 -- 3. Hibernate: a join table with a composite key and foreign keys that cascade
 CREATE TABLE account (id bigint PRIMARY KEY);
@@ -59,8 +62,8 @@ INSERT INTO account_roles SELECT a, r FROM generate_series(1, 30) a, generate_se
 CALL roaring64_rollup_create('account_roles', 'roles_of', '{account_id}', 'roles_id', '{"roles": true}');
 DELETE FROM account WHERE id % 6 = 0;
 UPDATE account SET id = id + 1000 WHERE id % 5 = 0;
-SELECT * FROM wrong('SELECT account_id, array_agg(roles_id ORDER BY roles_id) FROM account_roles GROUP BY 1',
-	'SELECT account_id, roles::bigint[] FROM roles_of WHERE NOT roaring64_is_empty(roles)', 'roles_of');
+CALL compare('SELECT account_id, array_agg(roles_id ORDER BY roles_id) FROM account_roles GROUP BY 1',
+	'SELECT account_id, roles::bigint[] FROM roles_of_now WHERE NOT roaring64_is_empty(roles)', 'roles_of');
 
 -- 4. Events partitioned by time: one id may be in several partitions.  Sets remember, and
 -- plain SQL does too, in a table without partitions
@@ -71,8 +74,9 @@ CREATE TABLE remembered (LIKE events);
 CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO remembered SELECT NEW.*; RETURN NULL; END $$;
 CREATE TRIGGER remember AFTER INSERT OR UPDATE ON events FOR EACH ROW EXECUTE FUNCTION remember();
 INSERT INTO events SELECT i % 9, i % 300, '2026-01-01'::timestamptz + i * interval '1 hour', i % 4 = 0 FROM generate_series(1, 1400) i;
-CALL roaring64_rollup_create('events', 'event_sets', '{user_id}', 'event_id', '{"all": true, "done": "done"}');
-CALL roaring64_rollup_create('events', 'event_sets', '{user_id}', 'event_id', '{"all": true, "done": "done"}', deferred => true, deletes => 'keep');
+CREATE INDEX ON events (user_id, event_id);
+CALL roaring64_rollup_create('events', 'event_sets', '{user_id}', 'event_id', '{"all": true, "done": "done"}', deletes => 'keep');
+CALL roaring64_rollup_create('events', 'present', '{user_id}', 'event_id', '{"all": true, "done": "done"}');
 DELETE FROM events_2026_01 WHERE event_id < 50;
 DELETE FROM events WHERE event_id BETWEEN 100 AND 120 AND at > '2026-02-10';
 INSERT INTO events_2026_02 VALUES (2, 77777, '2026-02-11', true);
@@ -84,17 +88,34 @@ INSERT INTO events VALUES (3, 88888, '2026-03-02', false);
 INSERT INTO events_2026_03 VALUES (3, 88889, '2026-03-02', false);
 \set events_query 'SELECT user_id, array_agg(DISTINCT event_id ORDER BY event_id), array_agg(DISTINCT event_id ORDER BY event_id) FILTER (WHERE done) FROM remembered GROUP BY 1'
 \set events_target 'SELECT user_id, "all"::bigint[], nullif(done::bigint[], ''{}'') FROM event_sets_now'
-SELECT * FROM wrong(:'events_query', :'events_target', 'event_sets');
--- what comes with its rows is copied by the next fold
+\set present_query 'SELECT user_id, array_agg(DISTINCT event_id ORDER BY event_id), array_agg(DISTINCT event_id ORDER BY event_id) FILTER (WHERE done) FROM events GROUP BY 1'
+\set present_target 'SELECT user_id, "all"::bigint[], nullif(done::bigint[], ''{}'') FROM present_now WHERE NOT roaring64_is_empty("all")'
+-- a partition that is truncated by its name is seen by the next fold
+SELECT state FROM roaring64_rollup_stats('present');
+CALL compare(:'events_query', :'events_target', 'event_sets');
+CALL roaring64_rollup_fold('present');
+CALL compare(:'present_query', :'present_target', 'present');
+-- what comes with its rows is looked up by the next fold
 CREATE TABLE events_2026_04 (LIKE events);
 INSERT INTO events_2026_04 VALUES (4, 99999, '2026-04-02', true);
 INSERT INTO remembered TABLE events_2026_04;
 ALTER TABLE events ATTACH PARTITION events_2026_04 FOR VALUES FROM ('2026-04-01') TO ('2026-05-01');
-SELECT * FROM wrong(:'events_query', :'events_target', 'event_sets');
+SELECT state FROM roaring64_rollup_stats('event_sets');
 SELECT * FROM roaring64_rollup_verify('event_sets');
+SELECT * FROM roaring64_rollup_verify('present');
 CALL roaring64_rollup_fold('event_sets');
+CALL roaring64_rollup_fold('present');
+CALL compare(:'events_query', :'events_target', 'event_sets');
+CALL compare(:'present_query', :'present_target', 'present');
+-- and so is what goes with them
+ALTER TABLE events DETACH PARTITION events_2026_04;
+SELECT state FROM roaring64_rollup_stats('event_sets') UNION ALL SELECT state FROM roaring64_rollup_stats('present');
+SELECT key, surplus FROM roaring64_rollup_verify('present');
+CALL roaring64_rollup_fold('present');
+SELECT state FROM roaring64_rollup_stats('present');
 DELETE FROM events;
-SELECT * FROM wrong(:'events_query', :'events_target', 'event_sets');
+CALL compare(:'events_query', :'events_target', 'event_sets');
+CALL compare(:'present_query', :'present_target', 'present');
 
 -- 5. Soft deletes
 CREATE TABLE follows (follower int, followed int, deleted_at timestamptz, PRIMARY KEY (follower, followed));
@@ -102,8 +123,8 @@ INSERT INTO follows SELECT a, b, CASE WHEN (a * b) % 5 = 0 THEN now() END FROM g
 CALL roaring64_rollup_create('follows', 'followed_by', '{followed}', 'follower', '{"live": "deleted_at IS NULL"}');
 UPDATE follows SET deleted_at = now() WHERE follower < 4;
 UPDATE follows SET deleted_at = NULL WHERE follower > 20;
-SELECT * FROM wrong('SELECT followed, array_agg(follower::bigint ORDER BY follower) FROM follows WHERE deleted_at IS NULL GROUP BY 1',
-	'SELECT followed, live::bigint[] FROM followed_by WHERE NOT roaring64_is_empty(live)', 'followed_by');
+CALL compare('SELECT followed, array_agg(follower::bigint ORDER BY follower) FROM follows WHERE deleted_at IS NULL GROUP BY 1',
+	'SELECT followed, live::bigint[] FROM followed_by_now WHERE NOT roaring64_is_empty(live)', 'followed_by');
 
 -- 6. A status: an enum, and text and a field of a composite type beside it
 CREATE TYPE status AS ENUM ('new', 'seen', 'done');
@@ -113,17 +134,17 @@ INSERT INTO jobs (queue, status, note, box) SELECT 'q' || i % 4, (ARRAY['new', '
 CALL roaring64_rollup_create('jobs', 'job_sets', '{queue}', 'id', '{"new": "status = ''new''", "seen": "status >= ''seen''", "odd": "note LIKE ''1%''", "heavy": "(box).weight > 3"}');
 UPDATE jobs SET status = 'done' WHERE id % 7 = 0;
 UPDATE jobs SET note = NULL, box.weight = 9 WHERE id % 9 = 0;
-SELECT * FROM wrong('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WHERE status = ''new''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE status >= ''seen''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE note LIKE ''1%''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE (box).weight > 3), ''{}'') FROM jobs GROUP BY 1',
-	'SELECT queue, new::bigint[], seen::bigint[], odd::bigint[], heavy::bigint[] FROM job_sets', 'job_sets');
+CALL compare('SELECT queue, coalesce(array_agg(id ORDER BY id) FILTER (WHERE status = ''new''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE status >= ''seen''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE note LIKE ''1%''), ''{}''), coalesce(array_agg(id ORDER BY id) FILTER (WHERE (box).weight > 3), ''{}'') FROM jobs GROUP BY 1',
+	'SELECT queue, new::bigint[], seen::bigint[], odd::bigint[], heavy::bigint[] FROM job_sets_now', 'job_sets');
 
 -- 7. Keys of uuid and text, mixed case, quotes, braces, columns called ids, n, key
 CREATE TABLE "Mixed {Case}" (ids uuid, n text COLLATE "C", "key" int NOT NULL, "is""{Read}" boolean, PRIMARY KEY (ids, n, "key"));
 INSERT INTO "Mixed {Case}" SELECT md5((i % 5)::text)::uuid, chr(65 + i % 3), i, i % 2 = 0 FROM generate_series(1, 200) i;
-CALL roaring64_rollup_create('"Mixed {Case}"', 'Mixed Target', '{ids,n}', 'key', '{"a1": true, "r1": "\"is\"\"{Read}\""}');
+CALL roaring64_rollup_create('"Mixed {Case}"', '"Mixed Target"', '{ids,n}', 'key', '{"a1": true, "r1": "\"is\"\"{Read}\""}');
 UPDATE "Mixed {Case}" SET "is""{Read}" = NULL WHERE "key" < 50;
 DELETE FROM "Mixed {Case}" WHERE "key" % 10 = 0;
-SELECT * FROM wrong('SELECT ids, n, array_agg("key"::bigint ORDER BY "key"), array_agg("key"::bigint ORDER BY "key") FILTER (WHERE "is""{Read}") FROM "Mixed {Case}" GROUP BY 1, 2',
-	'SELECT ids, n, a1::bigint[], nullif(r1::bigint[], ''{}'') FROM "Mixed Target" WHERE NOT roaring64_is_empty(a1)', '"Mixed Target"');
+CALL compare('SELECT ids, n, array_agg("key"::bigint ORDER BY "key"), array_agg("key"::bigint ORDER BY "key") FILTER (WHERE "is""{Read}") FROM "Mixed {Case}" GROUP BY 1, 2',
+	'SELECT ids, n, a1::bigint[], nullif(r1::bigint[], ''{}'') FROM "Mixed Target_now" WHERE NOT roaring64_is_empty(a1)', '"Mixed Target"');
 
 -- 8. Names of 63 bytes, and of 54 for the target, which are not cut
 CREATE TABLE a23456789012345678901234567890123456789012345678901234567890abc (k smallint, b23456789012345678901234567890123456789012345678901234567890abc smallint,
@@ -153,23 +174,20 @@ UPDATE visits SET at = at + interval '2 hours' WHERE page < 10;
 DELETE FROM visits WHERE page BETWEEN 20 AND 22 AND site = 1;
 SET timezone = 'Asia/Tokyo';
 INSERT INTO visits VALUES (1, 1, '2026-02-01 23:59:59+00'), (1, 1, '2026-02-02 00:00+00');
-SELECT * FROM wrong('SELECT site, (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint), array_agg(DISTINCT page::bigint ORDER BY page::bigint) FILTER (WHERE paid) FROM visits GROUP BY 1, 2',
-	'SELECT site, at, pages::bigint[], nullif(paid::bigint[], ''{}'') FROM visit_days WHERE NOT roaring64_is_empty(pages)', 'visit_days');
--- and a period alone, at commit and deferred
+CALL compare('SELECT site, (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint), array_agg(DISTINCT page::bigint ORDER BY page::bigint) FILTER (WHERE paid) FROM visits GROUP BY 1, 2',
+	'SELECT site, at, pages::bigint[], nullif(paid::bigint[], ''{}'') FROM visit_days_now WHERE NOT roaring64_is_empty(pages)', 'visit_days');
+-- and a period alone
+CALL roaring64_rollup_create('visits', 'page_months', '{}', 'page', '{"pages": true}', period_column => 'at');
+CREATE INDEX ON visits (date_trunc('month', at AT TIME ZONE 'UTC'), page);
+CALL roaring64_rollup_create('visits', 'page_months', '{}', 'page', '{"pages": true}', period_column => 'at');
 CREATE INDEX ON visits (page);
-CALL roaring64_rollup_create('visits', 'page_days', id_column => 'page', sets => '{"pages": true}', period_column => 'at', period => 'day');
+CALL roaring64_rollup_create('visits', 'page_months', '{}', 'page', '{"pages": true}', period_column => 'at');
+INSERT INTO visits SELECT 0, i, '2026-03-31 23:30:00-01'::timestamptz - i * interval '1 hour' FROM generate_series(1, 5) i;
 UPDATE visits SET at = at + interval '27 days' WHERE page < 5;
 DELETE FROM visits WHERE page = 6;
-SELECT * FROM wrong('SELECT (at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint) FROM visits GROUP BY 1',
-	'SELECT at, pages::bigint[] FROM page_days WHERE NOT roaring64_is_empty(pages)', 'page_days');
-CALL roaring64_rollup_create('visits', 'page_months', '{}', 'page', '{"pages": true}', period_column => 'at', deferred => true);
-INSERT INTO visits SELECT 0, i, '2026-03-31 23:30:00-01'::timestamptz - i * interval '1 hour' FROM generate_series(1, 5) i;
-SELECT at, roaring64_cardinality(pages) FROM page_months_now ORDER BY at;
-CALL roaring64_rollup_fold('page_months');
+CALL compare('SELECT date_trunc(''month'', at AT TIME ZONE ''UTC'')::date, array_agg(DISTINCT page::bigint ORDER BY page::bigint) FROM visits GROUP BY 1',
+	'SELECT at, pages::bigint[] FROM page_months_now WHERE NOT roaring64_is_empty(pages)', 'page_months');
 SELECT at, roaring64_cardinality(pages) FROM page_months ORDER BY at;
-SELECT at, count(DISTINCT page) FROM (SELECT date_trunc('month', at AT TIME ZONE 'UTC')::date AS at, page FROM visits) AS v GROUP BY at ORDER BY at;
-SELECT count(*) FROM roaring64_rollup_verify('page_months');
-SELECT roaring64_rollup_drop('page_days');
 SELECT roaring64_rollup_drop('page_months');
 CALL roaring64_rollup_create('visits', 'nothing', '{}', 'page', '{"pages": true}');
 
@@ -178,26 +196,20 @@ CALL roaring64_rollup_create('visits', 'nothing', '{}', 'page', '{"pages": true}
 CREATE ROLE regress_roaring64_creator;
 CREATE TABLE trapped (k int, id bigint, PRIMARY KEY (k, id));
 CALL roaring64_rollup_create('trapped', 'caught', '{k}', 'id', '{"ids": true}');
-CALL roaring64_rollup_create('trapped', 'caught_later', '{k}', 'id', '{"ids": true}', deferred => true);
-CREATE FUNCTION caught_facts(source_row record) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
-CREATE FUNCTION caught_later_facts(source_row record) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
-CREATE FUNCTION caught_facts(source_row anyelement) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+CREATE FUNCTION caught_facts(source_row record) RETURNS SETOF caught_rows LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+CREATE FUNCTION caught_facts(source_row anyelement) RETURNS SETOF caught_rows LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
+CREATE FUNCTION caught_facts(trapped) RETURNS SETOF caught_rows LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trap'; END $$;
 ALTER FUNCTION caught_facts(record) OWNER TO regress_roaring64_creator;
 ALTER FUNCTION caught_facts(anyelement) OWNER TO regress_roaring64_creator;
-ALTER FUNCTION caught_later_facts(record) OWNER TO regress_roaring64_creator;
+ALTER FUNCTION caught_facts(trapped) OWNER TO regress_roaring64_creator;
 CREATE TABLE caught_keys (mine int);
-CREATE TABLE caught_now (mine int);
-CREATE TABLE caught_later_keys (mine int);
-ALTER TABLE caught_later_keys OWNER TO regress_roaring64_creator;
 INSERT INTO trapped VALUES (1, 1), (1, 2);
-SELECT * FROM caught;
-SELECT * FROM caught_later_now;
-SELECT roaring64_rollup_detach('caught');
-SELECT roaring64_rollup_drop('caught_later');
-SELECT relname FROM pg_class WHERE relnamespace = 'rollup'::regnamespace AND relname ~ '^caught' ORDER BY 1;
+SELECT * FROM caught_now;
 DROP OWNED BY regress_roaring64_creator;
+SELECT roaring64_rollup_drop('caught');
+SELECT relname FROM pg_class WHERE relnamespace = 'rollup'::regnamespace AND relname ~ '^caught' ORDER BY 1;
 DROP ROLE regress_roaring64_creator;
-DROP TABLE trapped, caught, caught_keys, caught_now;
+DROP TABLE trapped, caught_keys;
 
 -- 10. No unique key at all: a log, with an index
 CREATE TABLE clicks (who int NOT NULL, what int NOT NULL);
@@ -206,8 +218,8 @@ INSERT INTO clicks SELECT i % 4, i % 60 FROM generate_series(1, 480) i;
 CALL roaring64_rollup_create('clicks', 'clicked', '{who}', 'what', '{"what": true}');
 DELETE FROM clicks WHERE ctid IN (SELECT min(ctid) FROM clicks WHERE what < 30 GROUP BY who, what);
 DELETE FROM clicks WHERE what BETWEEN 10 AND 15;
-SELECT * FROM wrong('SELECT who, array_agg(DISTINCT what::bigint ORDER BY what::bigint) FROM clicks GROUP BY 1',
-	'SELECT who, what::bigint[] FROM clicked', 'clicked');
+CALL compare('SELECT who, array_agg(DISTINCT what::bigint ORDER BY what::bigint) FROM clicks GROUP BY 1',
+	'SELECT who, what::bigint[] FROM clicked_now', 'clicked');
 
 -- 11. Refused, with all that is wrong; nothing is left
 CREATE UNLOGGED TABLE bad (k int, id uuid, flag boolean, at timestamptz, other json);
@@ -228,6 +240,7 @@ FROM (VALUES
 \gexec
 \set VERBOSITY default
 CALL roaring64_rollup_create('better', 'target', '{k}', 'id', '{"ids": true}');
+CALL roaring64_rollup_create('better', 'here', '{k,key,k}', 'ids', '["ids"]', period_column => 'when');
 SELECT relname FROM pg_class WHERE relname ~ '^(target|here|there)' AND relnamespace = 'rollup'::regnamespace;
 DROP TABLE target_rollup;
 CREATE VIEW a_view AS SELECT * FROM follows;
@@ -248,16 +261,18 @@ CREATE TABLE facts (k int, id bigint, mark boolean NOT NULL, note int, PRIMARY K
 INSERT INTO facts SELECT i % 5, i, i % 2 = 0 FROM generate_series(1, 1000) i;
 SET client_min_messages = warning;
 CALL roaring64_rollup_create('facts', 'sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
--- what was written to the sets is not undone by what is written to the table
+-- what was written to the sets stays, but for the ids that are looked up
 UPDATE sets SET mark = mark - 2::bigint, "all" = "all" | 5000::bigint WHERE k = 2;
 UPDATE facts SET note = 1;
 UPDATE facts SET note = 2 WHERE k = 2 AND id = 2;
 UPDATE facts SET mark = NOT mark WHERE k = 2 AND id = 7;
+SELECT * FROM sets_pending;
+CALL roaring64_rollup_fold('sets');
 SELECT mark @> 2::bigint AS undone, "all" @> 5000::bigint AS kept, mark @> 7::bigint AS carried FROM sets WHERE k = 2;
--- rows from sets, after which the two agree
-INSERT INTO facts (k, id, mark) SELECT k, id, mark @> id FROM sets, roaring64_elements("all") id
-ON CONFLICT (k, id) DO UPDATE SET mark = excluded.mark WHERE facts.mark <> excluded.mark;
-DELETE FROM facts f USING sets s WHERE s.k = f.k AND NOT s."all" @> f.id;
+UPDATE facts SET mark = NOT mark WHERE k = 2 AND id = 2;
+CALL roaring64_rollup_fold('sets');
+SELECT mark @> 2::bigint AS mark FROM sets WHERE k = 2;
+UPDATE sets SET "all" = "all" - 5000::bigint WHERE k = 2;
 SELECT count(*) FROM roaring64_rollup_verify('sets');
 -- TRUNCATE is refused, and who drops the target is told what to do
 TRUNCATE facts;
@@ -290,49 +305,51 @@ SELECT roaring64_rollup_drop('sets');
 CALL roaring64_rollup_create('facts', 'others', '{k}', 'id', '{"all": true}');
 SELECT * FROM roaring64_rollup_verify('sets');
 RESET ROLE;
--- a writer needs no right on the target
+-- a writer who had no right to write when the rollup was made is told what is missing
 GRANT INSERT, DELETE, SELECT ON facts TO regress_rollup_eve;
 SET ROLE regress_rollup_eve;
 INSERT INTO facts VALUES (8, 8, true);
 RESET ROLE;
-SELECT * FROM sets WHERE k = 8;
--- and cannot borrow the function of the triggers
-SELECT has_function_privilege('regress_rollup_eve', 'sets_insert()', 'EXECUTE');
-
-
--- A one-row UPDATE after one of 20,000 rows in the same session reads no more
--- than a few rows, with a unique key and without: those of the id, or all of the
--- key if autovacuum comes before and the plan is another
-\c
-SET search_path = rollup, public;
-SET client_min_messages = warning;
-CREATE TABLE plain (k int, id int, mark boolean, PRIMARY KEY (k, id));
-CREATE TABLE timed (k int, id int, mark boolean, at int, PRIMARY KEY (k, id, at));
-INSERT INTO plain SELECT i % 2000, i FROM generate_series(1, 20000) i;
-INSERT INTO timed SELECT i % 2000, i, false, 1 FROM generate_series(1, 20000) i;
-CALL roaring64_rollup_create('plain', 'plain_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
-CALL roaring64_rollup_create('timed', 'timed_sets', '{k}', 'id', '{"all": true, "mark": "mark"}');
-VACUUM ANALYZE plain, timed, plain_sets, timed_sets;
-\c
-SET search_path = rollup, public;
-CREATE FUNCTION rows_read() RETURNS bigint LANGUAGE sql RETURN (
-	SELECT sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
-	FROM pg_class WHERE relname ~ '^(plain|timed)(_sets)?(_pkey)?$' AND relnamespace = 'rollup'::regnamespace);
-UPDATE plain SET mark = true;
-UPDATE timed SET mark = true;
-BEGIN;
-SELECT rows_read() AS before \gset
-UPDATE plain SET mark = false WHERE k = 77 AND id = 77;
-UPDATE timed SET mark = false WHERE k = 77 AND id = 77;
-SELECT rows_read() - :before BETWEEN 4 AND 200 AS few;
-COMMIT;
+GRANT INSERT ON rollup.sets_pending TO regress_rollup_eve;
+SET ROLE regress_rollup_eve;
+INSERT INTO facts VALUES (8, 8, true);
+-- what it appends for nothing changes nothing
+INSERT INTO sets_pending VALUES (8, 9), (77, 1);
+RESET ROLE;
+SELECT * FROM sets_now WHERE k IN (8, 77);
+CALL roaring64_rollup_fold('sets');
+SELECT * FROM sets WHERE k IN (8, 77);
+-- and one who had is not, by a column, a partition, or a foreign key
+CREATE ROLE regress_rollup_adam;
+CREATE TABLE letter (id int PRIMARY KEY);
+CREATE TABLE box (k int NOT NULL, id int REFERENCES letter ON DELETE CASCADE, part int, PRIMARY KEY (part, k, id)) PARTITION BY LIST (part);
+CREATE TABLE box_1 PARTITION OF box FOR VALUES IN (1);
+CREATE INDEX ON box (k, id);
+GRANT USAGE ON SCHEMA rollup TO regress_rollup_adam;
+GRANT UPDATE (k), SELECT ON box TO PUBLIC;
+GRANT INSERT ON box_1 TO regress_rollup_adam;
+GRANT SELECT, INSERT, DELETE ON letter TO regress_rollup_eve;
+CALL roaring64_rollup_create('box', 'boxes', '{k}', 'id', '{"ids": true}');
+SELECT grantee::regrole, privilege_type FROM pg_class, aclexplode(relacl) WHERE oid = 'boxes_pending'::regclass AND grantee <> relowner ORDER BY grantee::regrole::text;
+SELECT roaring64_rollup_drop('boxes');
+REVOKE ALL ON box FROM PUBLIC;
+CALL roaring64_rollup_create('box', 'boxes', '{k}', 'id', '{"ids": true}');
+INSERT INTO letter VALUES (1), (2);
+SET ROLE regress_rollup_adam;
+INSERT INTO box_1 VALUES (5, 1, 1), (5, 2, 1);
+SET ROLE regress_rollup_eve;
+DELETE FROM letter WHERE id = 1;
+RESET ROLE;
+SELECT * FROM boxes_now;
+DROP OWNED BY regress_rollup_adam;
+DROP ROLE regress_rollup_adam;
 
 -- A table that Citus has is refused, a local one too: it says so in a catalog
 BEGIN;
 SET LOCAL allow_system_table_mods = on;
 CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char");
 INSERT INTO pg_dist_partition VALUES ('posts', 'n');
-SELECT reason FROM _roaring64_rollup_check_table('posts', '{}');
+SELECT reason FROM _roaring64_rollup_check('posts', 'x', '{"key_columns": ["author"], "id_column": "id", "sets": {"ids": true}, "deletes": "follow"}');
 ROLLBACK;
 
 -- What is published has to have a key: these tables are all published
@@ -344,20 +361,19 @@ CREATE SCHEMA "50% off %s";
 SET search_path = "50% off %s", public;
 CREATE TABLE "a%s" ("k%1$s" text, "id%" int, "%I" int, PRIMARY KEY ("k%1$s", "id%", "%I"));
 INSERT INTO "a%s" SELECT i % 3 || '%', i, i FROM generate_series(1, 30) i;
-CALL roaring64_rollup_create('"a%s"', 't%L', '{k%1$s}', 'id%', '{"s%s": true, "%%": "\"%I\" % 2 = 0"}');
+CALL roaring64_rollup_create('"a%s"', '"t%L"', '{k%1$s}', 'id%', '{"s%s": true, "%%": "\"%I\" % 2 = 0"}');
 DELETE FROM "a%s" WHERE "id%" < 10;
 INSERT INTO "a%s" VALUES ('%', 100, 100);
-SELECT sum(roaring64_cardinality("s%s")) AS all, sum(roaring64_cardinality("%%")) AS even FROM "t%L";
+SELECT sum(roaring64_cardinality("s%s")) AS all, sum(roaring64_cardinality("%%")) AS even FROM "t%L_now";
 SELECT * FROM roaring64_rollup_verify('"t%L"');
-TRUNCATE "a%s";
-SELECT sum(roaring64_cardinality("s%s")) FROM "t%L";
 SELECT roaring64_rollup_detach('"t%L"');
 SET search_path = rollup, public;
 DROP SCHEMA "50% off %s" CASCADE;
 
 CREATE TABLE published (k int, id int);
-CALL roaring64_rollup_create('published', 'published_sets', '{k}', 'id', '{"ids": true}', deferred => true);
-INSERT INTO published VALUES (1, 1);
+CREATE INDEX ON published (k, id);
+CALL roaring64_rollup_create('published', 'published_sets', '{k}', 'id', '{"ids": true}');
+INSERT INTO published VALUES (1, 1), (NULL, 1);
 CALL roaring64_rollup_fold('published_sets');
 SELECT * FROM published_sets;
 DROP PUBLICATION regress_rollup_all;

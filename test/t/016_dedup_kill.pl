@@ -206,11 +206,10 @@ for my $place ('claimed', 'folded')
 			pg_current_xact_id_if_assigned() IS NULL
 		FROM generate_series(1, 1000)}),
 		'0|0|t', "a duplicate that is $place, and forgetting what is not there, need no transaction id");
-	my $before = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
-	$node->safe_psql('postgres',
-		q{SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
-	my $written = $node->safe_psql('postgres',
-		"SELECT pg_current_wal_insert_lsn() - '$before'");
+	# what this backend writes: the server's own records come at any time
+	my $explained = $node->safe_psql('postgres',
+		q{EXPLAIN (ANALYZE, WAL, TIMING OFF) SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
+	my $written = $explained =~ /WAL:.* bytes=(\d+)/ ? $1 : 0;
 	cmp_ok($written, '<', 1000,
 		"a thousand duplicates that are $place do not write a byte each");
 }

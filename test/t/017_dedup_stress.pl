@@ -30,7 +30,7 @@
 #	  looked at (change() in claims.c).  Claims of an id follow each other;
 #	- the second look has the transaction's snapshot (change() in claims.c);
 #	- fold takes rows that say that an id was forgotten, and leaves it in the chunk
-#	  (_roaring64_dedup_move takes nothing out of it).  What is exported is not what history says.
+#	  ("subtract" and "empty" of _roaring64_dedup_statement find nothing).  What is exported is not what history says.
 
 use strict;
 use warnings FATAL => 'all';
@@ -67,7 +67,7 @@ $node->start;
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
 # The sets: their names say what they are.
-my @sets = map { my $type = $_; map { $type . $_ } '_none', '_count', '_time' } 'bigint', 'uuid', 'text';
+my @sets = map { my $type = $_; map { $type . $_ } '_none', '_count', '_time' } 'bigint', 'uuid';
 
 query(q{
 	CREATE EXTENSION roaring64;
@@ -92,11 +92,9 @@ for my $set (@sets)
 query((q{
 	CREATE FUNCTION note(what text, detail text) RETURNS void LANGUAGE sql AS 'INSERT INTO violations VALUES ($1, $2)';
 
-	-- the id of a number, and the other way round for a set's exported ids
+	-- the id of a number
 	CREATE FUNCTION as_id(set text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
-	$$ SELECT CASE WHEN set ~ 'bigint' THEN (n * 7)::text WHEN set ~ 'uuid' THEN md5(n::text)::uuid::text ELSE 'message ' || n END $$;
-	CREATE FUNCTION kept(set text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
-	$$ SELECT CASE WHEN set ~ 'text' THEN roaring64_dedup_hash(as_id(set, n))::text ELSE as_id(set, n) END $$;
+	$$ SELECT CASE WHEN set ~ 'bigint' THEN (n * 7)::text ELSE md5(n::text)::uuid::text END $$;
 	CREATE FUNCTION exported(set text, key text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 	BEGIN
 		IF set ~ 'bigint' THEN
@@ -108,9 +106,9 @@ query((q{
 	CREATE FUNCTION import(set text, key text, numbers bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
 		IF set ~ 'bigint' THEN
-			RETURN roaring64_cardinality(roaring64_dedup_import(set, key, (SELECT roaring64_agg(kept(set, n)::bigint) FROM unnest(numbers) AS n)));
+			RETURN roaring64_cardinality(roaring64_dedup_import(set, key, (SELECT roaring64_agg(as_id(set, n)::bigint) FROM unnest(numbers) AS n)));
 		END IF;
-		RETURN cardinality(roaring64_dedup_import_uuids(set, key, ARRAY(SELECT kept(set, n)::uuid FROM unnest(numbers) AS n)));
+		RETURN cardinality(array_positions(roaring64_dedup_claim_many(set, key, ARRAY(SELECT as_id(set, n)::uuid FROM unnest(numbers) AS n)), true));
 	END $$;
 
 	-- ids that all want, some more than others
@@ -146,7 +144,7 @@ query((q{
 		IF level = 'read committed' THEN RETURN 'nothing'; END IF;
 		-- the ids below 0 were imported before
 		SELECT string_agg(x.id, ' ') INTO wrong FROM (
-			(SELECT kept(set, h.n) AS id FROM (SELECT DISTINCT ON (h.n) h.n, h.what FROM history AS h
+			(SELECT as_id(set, h.n) AS id FROM (SELECT DISTINCT ON (h.n) h.n, h.what FROM history AS h
 				WHERE h.set = $1 AND h.answer AND h.what <> 'seen' ORDER BY h.n, h.at DESC) AS h WHERE h.what = 'claim')
 			EXCEPT SELECT exported(set, 'k')) AS x;
 		IF wrong IS NOT NULL THEN PERFORM note('is missing', set || ' ' || level || ': ' || wrong); END IF;
@@ -358,7 +356,7 @@ sub finish_session
 }
 
 my @others = (
-	'VACUUM FULL bigint_none_claims, text_count_claims', 'REINDEX TABLE bigint_none_claims', 'SELECT rename_chunks()', 'SELECT rename_chunks()',
+	'VACUUM FULL bigint_none_claims, uuid_count_claims', 'REINDEX TABLE bigint_none_claims', 'SELECT rename_chunks()', 'SELECT rename_chunks()',
 	'VACUUM ANALYZE', 'VACUUM FULL recent_chunks', 'VACUUM FULL uuid_count_chunks, uuid_count_windows',
 	(map { "SELECT roaring64_dedup_alter('recent', keep => $_)" } 40, 41, 70, 200),
 	"SELECT roaring64_dedup_alter('recent', remember => '1 day')", "SELECT roaring64_dedup_alter('recent')",
@@ -449,7 +447,7 @@ sub change_beside_prepare
 for my $set (@sets)
 {
 	my $id = query("SELECT as_id('$set', 1)");
-	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[kept('$set', 1)]::uuid[], NULL, NULL)";
+	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[as_id('$set', 1)]::uuid[], NULL, NULL)";
 	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, ids FROM $split";
 	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
 
@@ -471,7 +469,7 @@ for my $turn ('before', 'after')
 	for my $set (@sets)
 	{
 		query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT look('$set'); COMMIT");
-		is(query("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(kept('$set', n) ORDER BY kept('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
+		is(query("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(as_id('$set', n) ORDER BY as_id('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
 			"$set: changed and imported alone, $turn the last fold");
 	}
 	is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");

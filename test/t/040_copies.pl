@@ -1,6 +1,7 @@
 # 040_copies.pl
 #	  Sets are the same on a standby, on a subscriber, after a dump and after
-#	  COPY, and their indexes find the same.
+#	  COPY, and their indexes find the same.  Helpers work after a restore that
+#	  leaves out comments, owners or privileges, but for what docs/operations.md says.
 #
 # Compared are the bytes of every set, what GIN finds, and that equality and
 # order hold.  The largest set has 1 MB
@@ -190,6 +191,62 @@ for my $case (
 	$origin->command_ok(\@restore, "restored, @$case");
 	same_state($origin, $origin, "dump, @$case", $database);
 	$origin->safe_psql('postgres', "DROP DATABASE $database");
+}
+
+#
+# What a restore leaves out.  A writer of the rollups' source is not their owner.
+#
+$origin->safe_psql('postgres', q{
+	CREATE ROLE app;
+	CREATE ROLE writer;
+	CREATE DATABASE helpers OWNER app});
+$origin->safe_psql('helpers', q{
+	CREATE EXTENSION roaring64_tables CASCADE;
+	GRANT CREATE ON SCHEMA public TO app;
+	SET ROLE app;
+	SELECT roaring64_dedup_create('seen', keep => 100), roaring64_dedup_create('uuids', id_type => 'uuid'),
+		roaring64_delay_create('later'), roaring64_numbers_create('amounts'), roaring64_dict_create('names', 'text');
+	SELECT roaring64_dedup_claim('seen', 'k', 1), roaring64_delay_add('later', 1, 1, '2026-01-01'),
+		roaring64_numbers_set('amounts', 'k', '{1}', '{5}'), roaring64_dict_encode('names', '{a,b}'::text[]);
+	CREATE TABLE facts (k int, id bigint, PRIMARY KEY (k, id));
+	GRANT INSERT ON facts TO writer;
+	CALL roaring64_rollup_create('facts', 'follows', '{k}', 'id', '{"ids": true}');
+	CALL roaring64_rollup_create('facts', 'keeps', '{k}', 'id', '{"ids": true}', deletes => 'keep');
+	INSERT INTO facts VALUES (1, 1)});
+$origin->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/helpers", $origin->connstr('helpers') ], 'dumped, with helpers');
+my $no_rights = qr/permission denied.*HINT:  GRANT INSERT ON public.(?:follows|keeps)_pending TO writer/s;
+for my $case (
+	[ [], qr/^$/, qr/^$/ ],
+	[ ['--no-comments'], qr/^$/, qr/"follows" is not a rollup/ ],
+	[ ['--no-owner'], qr/^$/, qr/^$/ ],
+	[ [ '--no-owner', '--no-privileges' ], $no_rights, qr/^$/ ])
+{
+	my ($options, $write_error, $drop_error) = @$case;
+	my $owner = "@$options" =~ /no-owner/ ? 'postgres' : 'app';
+	my $err;
+
+	$origin->safe_psql('postgres', 'CREATE DATABASE restored');
+	$origin->command_ok([ 'pg_restore', '--exit-on-error', @$options, '-d', $origin->connstr('restored'), "$dir/helpers" ],
+		"restored, @$options");
+	$origin->safe_psql('restored', 'GRANT USAGE ON SCHEMA public TO writer; GRANT INSERT ON facts TO writer');
+	$origin->psql('restored', 'SET ROLE writer; INSERT INTO facts VALUES (1, 2)', stderr => \$err);
+	like($err, $write_error, "a writer, @$options");
+	is( $origin->safe_psql('restored', qq{
+		SET client_min_messages = warning;
+		SET ROLE $owner;
+		INSERT INTO facts VALUES (1, 3);
+		CALL roaring64_dedup_fold('seen');
+		CALL roaring64_rollup_fold('follows');
+		CALL roaring64_rollup_fold('keeps');
+		SELECT roaring64_dedup_seen('seen', 'k', 1), roaring64_dedup_claim('uuids', 'k', gen_random_uuid()),
+			(SELECT count(*) FROM roaring64_delay_take('later')), roaring64_numbers_sum('amounts', 'k'),
+			roaring64_dict_encode('names', '{b,c}'::text[]), (SELECT count(*) FROM roaring64_helpers());
+		SELECT (SELECT ids = (SELECT roaring64_agg(id) FROM facts) FROM follows), f.ids = k.ids FROM follows AS f JOIN keeps AS k USING (k);
+		SELECT count(*) FROM roaring64_rollup_verify('follows')}),
+		"t|t|1|5|{2,3}|7\nt|t\n0", "helpers work, @$options");
+	$origin->psql('restored', "SET ROLE $owner; SELECT roaring64_rollup_drop('follows')", stderr => \$err);
+	like($err, $drop_error, "and the rollup is dropped, @$options");
+	$origin->safe_psql('postgres', 'DROP DATABASE restored');
 }
 
 #

@@ -146,7 +146,7 @@ same('range', q{SELECT user_id, day FROM readers WHERE read && '(,0)'::int8range
 same('count', 'SELECT user_id, day FROM readers WHERE roaring64_cardinality(read & int8range(0, 100)) > 5 ORDER BY 1, 2',
 	3, qr/WHERE \(\(public\.roaring64_cardinality\(/);
 same('ids in a set', q{SELECT * FROM reads WHERE message_id <@ '{4,6,100004}'::roaring64 ORDER BY 1, 2},
-	3, qr/WHERE \(\(message_id OPERATOR\(public\.<@\) '\{4,6,100004\}'::public\.roaring64\)\)/);
+	3, qr/WHERE \(\(message_id = ANY \('\{4,6,100004\}'::bigint\[\]\)\)\)/);
 same('a large set', q{
 	SELECT user_id, day FROM readers
 	WHERE read && (SELECT roaring64_agg(n * 2) FROM generate_series(100000::bigint, 104000) n) ORDER BY 1, 2},
@@ -244,7 +244,7 @@ $front->safe_psql('postgres', q{
 	CREATE FUNCTION operand(type oid) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE type WHEN 'roaring64'::regtype THEN 'read' WHEN 'bigint'::regtype THEN 'user_id::bigint'
 		WHEN 'integer'::regtype THEN 'user_id' WHEN 'bigint[]'::regtype THEN 'ARRAY[user_id::bigint]'
-		WHEN 'int8range'::regtype THEN $q$'[1,5)'::int8range$q$ END $$;
+		WHEN 'anyrange'::regtype THEN $q$'[1,5)'::int8range$q$ END $$;
 	CREATE VIEW expressions AS
 	SELECT format('(%s %s %s)', operand(oprleft), oprname, operand(oprright)) AS expression
 	FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid
@@ -266,7 +266,7 @@ $front->safe_psql('postgres', q{
 		AND p.oid NOT IN (SELECT unnest(ARRAY[aggtransfn, aggcombinefn, aggfinalfn]) FROM pg_aggregate);
 });
 my @expressions = split /\n/, $front->safe_psql('postgres', 'SELECT expression FROM expressions');
-cmp_ok(scalar @expressions, '>', 80, 'there are ' . @expressions . ' operators and functions');
+cmp_ok(scalar @expressions, '>', 70, 'there are ' . @expressions . ' operators and functions');
 is(join(' ', grep {
 		3 != grep { /WHERE .*public\.(?:roaring64_|[^a-z ]+\))/ }
 		  asked("SELECT user_id FROM readers WHERE $_ IS NOT NULL")

@@ -388,9 +388,11 @@ cancel_often('rollup',
 	q{SELECT count(*), sum(id), count(*) FILTER (WHERE mark) FROM facts}, '150000|11250075000|50000');
 is(value(q{SELECT count(*), sum(roaring64_cardinality(members)), sum(roaring64_cardinality(marked)) FROM users}),
 	'500|150000|50000', 'rollup: all of it is there');
-cancel_often('rollup, verify', q{SELECT * FROM roaring64_rollup_verify('users')}, 'SELECT state FROM users_rollup', 'following');
+cancel_often('rollup, verify', q{SELECT * FROM roaring64_rollup_verify('users')}, q{SELECT state FROM roaring64_rollup_stats('users')}, 'following');
 cancel_often('rollup, a large update', q{UPDATE facts SET mark = NOT mark},
-	'SELECT sum(roaring64_cardinality(marked)) FROM users', '100000');
+	'SELECT sum(roaring64_cardinality(marked)) FROM users_now', '100000');
+cancel_often('rollup, fold', q{CALL roaring64_rollup_fold('users')},
+	'SELECT sum(roaring64_cardinality(marked)) FROM users_now', '100000');
 cancel_often('rollup, cancel', q{SELECT roaring64_rollup_drop('users')},
 	q{SELECT count(*), sum(id) FROM facts}, '150000|11250075000');
 is(value(q{SELECT count(*) FROM pg_class WHERE relname LIKE 'users%'}), '0', 'rollup, cancel: nothing is left of it');

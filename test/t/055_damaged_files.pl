@@ -137,7 +137,7 @@ value(q{
 		LATERAL (SELECT string_agg(CASE t::regtype::text
 				WHEN 'roaring64' THEN CASE WHEN i = place + 1 THEN 's' ELSE '$2' END
 				WHEN 'integer' THEN '7' WHEN 'bigint' THEN '30000' WHEN 'boolean' THEN 'true'
-				WHEN 'int8range' THEN 'int8range(-7, 70001)' WHEN 'bigint[]' THEN '''{1,70000}''::bigint[]'
+				WHEN 'int8range' THEN 'int8range(-7, 70001)' WHEN 'anyrange' THEN 'int8range(-7, 70001)' WHEN 'bigint[]' THEN '''{1,70000}''::bigint[]'
 				ELSE 'NULL::' || t::regtype END, ', ' ORDER BY i)
 			FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS u(t, i)) AS q(args)
 	WHERE p.proname ~ '^roaring64_' AND p.prokind IN ('f', 'a') AND p.proargtypes[place] = 'roaring64'::regtype

@@ -65,7 +65,7 @@ for my $extension (sort keys %changes)
 }
 END
 {
-	unlink map { glob "$scripts/$_--{*--,}$made_up.sql" } keys %changes if defined $scripts;
+	unlink map { glob "$scripts/$_--{*--,}{$made_up,99.0}.sql" } keys %changes if defined $scripts;
 }
 
 my $node = PostgreSQL::Test::Cluster->new('update');
@@ -97,6 +97,16 @@ my %catalog = map { $_ => qq{
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = '$_')
 	ORDER BY 1
 } } keys %changes;
+
+# What 1.x promises to keep of roaring64 (docs/installing.md): names, arguments and
+# results.
+my $promised = q{
+	SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || coalesce(': ' || pg_get_function_arguments(p.oid) || ' -> '
+		|| pg_get_function_result(p.oid), '')
+	FROM pg_depend d LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64') AND p.proname !~ '^_' IS NOT FALSE
+};
 
 # Things that were made with an old version, and what they say.
 my $use = q{
@@ -150,7 +160,7 @@ sub creation
 }
 
 # What a fresh one is like, by version.
-my %fresh;
+my (%fresh, %kept);
 for my $extension (sort keys %changes)
 {
 	for my $version (@{ $versions{$extension} }, $made_up)
@@ -158,6 +168,7 @@ for my $extension (sort keys %changes)
 		$node->safe_psql('postgres', 'CREATE DATABASE fresh');
 		$node->safe_psql('fresh', creation($extension, $version));
 		$fresh{$extension}{$version} = $node->safe_psql('fresh', $catalog{$extension});
+		$kept{$version} = [ split /\n/, $node->safe_psql('fresh', $promised) ] if $extension eq 'roaring64';
 		$node->safe_psql('postgres', 'DROP DATABASE fresh');
 	}
 	cmp_ok(scalar(split /\n/, $fresh{$extension}{ $default{$extension} }), '>', 75, "the catalogs of $extension are read");
@@ -219,6 +230,21 @@ sub update
 	return;
 }
 
+# Every version has what the one before it had, within a major version.
+for my $old (@{ $versions{roaring64} })
+{
+	my $major = $old =~ s/\..*//r;
+	my @later = grep { /^\Q$major\E\./ && version->parse("v$_") > version->parse("v$old") } @{ $versions{roaring64} };
+
+	cmp_ok(scalar @{ $kept{$old} }, '>', 150, "names of roaring64 $old are read");
+	for my $new (@later, $made_up)
+	{
+		my %has = map { $_ => 1 } @{ $kept{$new} };
+
+		is(join("\n", grep { !$has{$_} } @{ $kept{$old} }), '', "roaring64 $new has all names of $old");
+	}
+}
+
 for my $extension (sort keys %changes)
 {
 	my @versions = @{ $versions{$extension} };
@@ -234,6 +260,21 @@ for my $extension (sort keys %changes)
 		WHERE target = '$default{$extension}' AND path IS NULL AND source <> '$made_up'}),
 		'', "every version of $extension can be updated to $default{$extension}");
 }
+
+# The script of a version newer than the library is refused, whether it creates the
+# extension or updates it, and nothing of it stays.
+my $newer = '99.0';
+my $guard = "SELECT \@extschema\@._roaring64_needs_library('$newer');";
+append_to_file("$scripts/roaring64--$newer.sql",
+	slurp_file("$scripts/roaring64--$default{roaring64}.sql") =~ s/(_roaring64_needs_library\(')\Q$default{roaring64}\E'/$1$newer'/r);
+append_to_file("$scripts/roaring64--$default{roaring64}--$newer.sql", "$guard\nCREATE TABLE is_not_left ();");
+my $refused = qr{^psql:<stdin>:[12]: ERROR:  roaring64 99\.0 needs its library, and that of [0-9.]+ is loaded$}m;
+my (undef, undef, $created) = $node->psql('postgres', "CREATE EXTENSION roaring64 VERSION '$newer'");
+my (undef, undef, $updated) = $node->psql('postgres', creation('roaring64', $default{roaring64}) . "\nALTER EXTENSION roaring64 UPDATE TO '$newer'");
+like($created, $refused, 'a newer script does not create the extension with this library');
+like($updated, $refused, 'nor does it update the extension');
+is($node->safe_psql('postgres', q{SELECT (roaring64_version()).script, to_regclass('is_not_left')}),
+	"$default{roaring64}|", 'which stays as it was');
 
 $node->stop;
 done_testing();

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * can_commit.c
- *	  Refusing a procedure that cannot commit, which it cannot find out in SQL.
+ *	  Refuses to run a procedure that cannot commit, which SQL cannot find out.  All
+ *	  else of the helpers is SQL (sql/parts, sql/tables).
  *
- * src/can_commit.c
+ * src/helpers/can_commit.c
  *
  *-------------------------------------------------------------------------
  */

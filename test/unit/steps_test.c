@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
- * walk_test.c
- *	  The walk through an index for a set, or for all but it, with an array for
+ * steps_test.c
+ *	  The steps through an index for a set, or for all but it, with an array for
  *	  an index.
  *
  * Whatever steps it takes, it must return each entry that is wanted once, in
  * order, and without many more reads and searches than the best way has.
  *
- * test/unit/walk_test.c
+ * test/unit/steps_test.c
  *
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
 
 #include "unit.h"
-#include "index/walk.h"
+#include "index/steps.h"
 #include "shapes.h"
 
 #define DEFAULT_CASES	3000
@@ -48,34 +48,35 @@ make_entries(const universe *u, const model *m)
 }
 
 /*
- * Walks, and checks what it returns.  Returns how many entries were read, each
- * search counted for as many as take as long.
+ * Reads the index in steps, and checks the entries returned.  Returns how many
+ * were read, each search counted for as many as take as long.
  */
 static uint64_t
-walk_all(r64_set *set, const model *m, bool ascending, bool negated)
+read_all(r64_set *set, const model *m, bool ascending, bool negated)
 {
-	Walk		walk;
+	Steps		steps;
 	uint64_t	work = 0;
-	size_t		next = 0;		/* entry that is due, in the walk's order */
+	size_t		next = 0;		/* entry that is due, in the order of the
+								 * steps */
 
-	roaring64_walk_begin(&walk, set, ascending, negated);
-	while (roaring64_walk_step(&walk))
+	roaring64_begin_steps(&steps, set, ascending, negated);
+	while (roaring64_next_step(&steps))
 	{
-		int64_t		lo = ascending ? walk.start : walk.end;
-		int64_t		hi = ascending ? walk.end : walk.start;
+		int64_t		lo = ascending ? steps.start : steps.end;
+		int64_t		hi = ascending ? steps.end : steps.start;
 
 		work += ROARING64_PASSED_PER_SEARCH;
 		CHECK(lo <= hi);
-		for (size_t i = 0; i < nentries && walk.in_step; i++)
+		for (size_t i = 0; i < nentries && steps.in_step; i++)
 		{
 			int64_t		id = entries[ascending ? i : nentries - 1 - i];
 
 			if (id < lo || id > hi)
 				continue;
 			work++;
-			if (!roaring64_walk_wants(&walk, id))
+			if (!roaring64_step_wants(&steps, id))
 				continue;
-			walk.from = id;
+			steps.from = id;
 			while (next < nentries &&
 				   model_contains(m, entries[ascending ? next : nentries - 1 - next]) == negated)
 				next++;
@@ -85,8 +86,8 @@ walk_all(r64_set *set, const model *m, bool ascending, bool negated)
 			CHECK_I64(id, entries[ascending ? next : nentries - 1 - next]);
 			next++;
 		}
-		if (walk.in_step)
-			roaring64_walk_end_step(&walk);
+		if (steps.in_step)
+			roaring64_end_step(&steps);
 	}
 	for (; next < nentries; next++)
 		CHECK(model_contains(m, entries[ascending ? next : nentries - 1 - next]) == negated);
@@ -132,7 +133,7 @@ run_case(void *number)
 
 		unit_note("%s%s", i % 2 ? " ascending" : " descending",
 				  i / 2 ? " negated" : "");
-		work = walk_all(&set, &m, i % 2, i / 2);
+		work = read_all(&set, &m, i % 2, i / 2);
 		if (i / 2)
 			CHECK(work <= 2 * least_work(&m));
 	}
@@ -143,7 +144,7 @@ int
 main(int argc, char **argv)
 {
 	static const unit_program program = {
-		.name = "walks through an index",.cases = DEFAULT_CASES,.run_case = run_case
+		.name = "steps through an index",.cases = DEFAULT_CASES,.run_case = run_case
 	};
 
 	return unit_run(&program, argc, argv);

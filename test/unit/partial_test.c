@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * toast_slices_test.c
+ * partial_test.c
  *	  Sets that are fetched in parts: the answers, and what is fetched.
  *
  * Every fetch hands out a block of exactly its size, and the block before it of
@@ -8,7 +8,7 @@
  * reading an old one goes unseen.  Damaged bytes must end in an answer or in
  * R64_CORRUPT.
  *
- * test/unit/toast_slices_test.c
+ * test/unit/partial_test.c
  *
  *-------------------------------------------------------------------------
  */
@@ -67,18 +67,8 @@ test_answers(void)
 	model		m = shape_set(&u, unit_one_in(8) ? SHAPE_MEDIUM : SHAPE_SMALL);
 	r64_set		s = model_open(&m);
 	r64_source	source = open_source(s.bytes, s.size);
-	model		n = shape_set(&u, SHAPE_SMALL);
-	r64_set		other = model_open(&n);
-	r64_source	in_memory = r64_set_source(&other);
-	int64_t		least;
-	int64_t		want;
 
 	CHECK_U64(r64_source_cardinality(&source), model_cardinality(&m));
-	CHECK(r64_source_overlaps(&source, &in_memory) == r64_overlaps(&s, &other));
-	CHECK(r64_source_overlaps(&in_memory, &source) == r64_overlaps(&s, &other));
-	if (CHECK(r64_source_min(&source, &least) ==
-			  model_select(&m, 0, &want)) && model_select(&m, 0, &want))
-		CHECK_I64(least, want);
 	for (int i = 0; i < PROBES; i++)
 	{
 		int64_t		v = shape_probe(&u, &m);
@@ -98,7 +88,6 @@ test_thrift(void)
 	r64_set		f;
 	r64_buf		buf;
 	r64_source	source;
-	r64_source	other;
 
 	for (int64_t k = 0; k < 30; k++)
 		for (int64_t i = 0; i < 5000; i++)
@@ -111,12 +100,6 @@ test_thrift(void)
 	CHECK(!r64_source_contains(&source, 17 * 65536 + 14));
 	CHECK_U64(r64_source_cardinality(&source), 30 * 5000);
 	CHECK(fetched < 2 * 8192 + 3000);
-
-	/* the same for what the first container tells, of all that both have */
-	source = open_source(s.bytes, s.size);
-	other = r64_set_source(&s);
-	CHECK(r64_source_overlaps(&source, &other));
-	CHECK(fetched < 8192 + 1000);
 
 	/* the same for a set of one element */
 	few = model_range(7 * 65536 + 13, 7 * 65536 + 13);
@@ -243,16 +226,9 @@ static void
 ask(void *arg)
 {
 	r64_source *source = arg;
-	uint8_t		element[R64_SINGLETON_SIZE];
-	r64_set		one = r64_singleton(&unit_env, probe, element);
-	r64_source	other = r64_set_source(&one);
-	int64_t		least;
 
 	ask_restricted(source, probe);
-	(void) r64_source_overlaps(source, &other);
-
 	(void) r64_source_cardinality(source);
-	(void) r64_source_min(source, &least);
 	(void) r64_source_contains(source, probe);
 }
 

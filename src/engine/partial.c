@@ -1,0 +1,311 @@
+/*-------------------------------------------------------------------------
+ *
+ * partial.c
+ *	  Questions to a set that is fetched in parts: whether it contains an
+ *	  element, how many it has, and its containers that meet a smaller set.
+ *
+ * A bucket is read in two fetches, its cookie and its header.  If another follows,
+ * and its last container is a run container, a third finds where the bucket ends.
+ * The data of a container is fetched only if the answer depends on it.  Where the
+ * parts come from is the caller's business (type/toast_source.c).
+ *
+ * src/engine/partial.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "container.h"
+#include "writer.h"
+
+/* A restriction gives up after this part of the cost of the whole. */
+#define WASTE	20
+
+#define MAX_HEADER	r64_bucket_header_size(65536, true)
+
+/* Bytes read for numbers of runs, to find a container without offsets. */
+#define RUN_COUNTS	(2 * (R64_NO_OFFSET_LIMIT - 1))
+
+/*
+ * Fetches the buckets one by one.  The pointers of bucket b point into the
+ * fetched header and are valid until the next one is fetched; there is nothing
+ * at data.
+ */
+typedef struct part_cursor
+{
+	const r64_source *source;
+	uint64_t	remaining;		/* buckets after the current one */
+	bool		begun;			/* there is a current one */
+	size_t		cookie;			/* offset of its cookie */
+	size_t		header;			/* size of its header, from the cookie */
+	r64_bucket	b;
+} part_cursor;
+
+static const uint8_t *
+fetch(const r64_source *source, r64_part part, size_t offset, size_t size)
+{
+	if (offset > source->size || size > source->size - offset)
+		r64_corrupt(source->env, "bucket past the end");
+	return source->fetch(source->arg, part, offset, size);
+}
+
+/* Returns where in the set container i begins, and what its header says. */
+static size_t
+locate_container(const part_cursor *cur, uint32_t i, r64_container *c,
+				 size_t *size)
+{
+	size_t		offset = cur->header;
+	uint32_t	from = 0;
+
+	if (cur->b.offsets != NULL)
+	{
+		from = i;
+		offset = r64_load32(cur->b.offsets + 4 * (size_t) i);
+		if (offset < cur->header)
+			r64_corrupt(cur->source->env, "container offset outside its bucket");
+	}
+	/* without offsets, add up the sizes of the containers before it */
+	for (;; from++)
+	{
+		r64_container_describe(&cur->b, from, c);
+		if (c->type == R64_RUN)
+		{
+			c->nruns = r64_load16(fetch(cur->source, R64_PART_DATA,
+										cur->cookie + offset, 2));
+			if (c->nruns == 0)
+				r64_corrupt(cur->source->env, "run container without runs");
+		}
+		*size = r64_container_size(c) + (c->type == R64_RUN ? 2 : 0);
+		if (from == i)
+			return cur->cookie + offset;
+		offset += *size;
+	}
+}
+
+/* Reads the current bucket's header, from at least its first eight bytes. */
+static void
+read_header(part_cursor *cur, const uint8_t *cookie)
+{
+	const char *wrong = r64_header_read(cookie, &cur->b);
+
+	if (wrong != NULL)
+		r64_corrupt(cur->source->env, wrong);
+	if (cur->b.n == 0)
+		r64_corrupt(cur->source->env, "bucket without containers");
+}
+
+/*
+ * Moves to the next bucket and fetches only its beginning; false at the end.
+ * The header of the current one must have been fetched.
+ */
+static bool
+next_cookie(part_cursor *cur)
+{
+	const uint8_t *p;
+	size_t		start = R64_HEADER_SIZE;
+
+	if (cur->remaining == 0)
+		return false;
+	cur->remaining--;
+	cur->source->env->poll();
+	if (cur->begun)
+	{
+		r64_container last;
+		size_t		size;
+
+		start = locate_container(cur, cur->b.n - 1, &last, &size);
+		start += size;
+	}
+	cur->begun = true;
+	p = fetch(cur->source, R64_PART_HEADER, start, R64_MIN_BUCKET);
+	cur->cookie = start + 4;
+	cur->b.high = r64_load32(p);
+	read_header(cur, p + 4);
+	cur->header = (size_t) (cur->b.data - cur->b.cookie);
+	return true;
+}
+
+/* Fetches the header of the current bucket, and reads it. */
+static void
+fetch_header(part_cursor *cur)
+{
+	read_header(cur, fetch(cur->source, R64_PART_HEADER, cur->cookie, cur->header));
+	if (cur->header != (size_t) (cur->b.data - cur->b.cookie))
+		r64_corrupt(cur->source->env, "header that changes");
+}
+
+/* Moves to the next bucket; false at the end. */
+static bool
+next_bucket(part_cursor *cur)
+{
+	if (!next_cookie(cur))
+		return false;
+	fetch_header(cur);
+	return true;
+}
+
+static void
+start(part_cursor *cur, const r64_source *source)
+{
+	cur->source = source;
+	cur->remaining = r64_source_buckets(source);
+	cur->begun = false;
+}
+
+/* Fetches container i of the current bucket. */
+static void
+fetch_container(const part_cursor *cur, uint32_t i, r64_container *c)
+{
+	size_t		size;
+	size_t		offset = locate_container(cur, i, c, &size);
+
+	c->data = fetch(cur->source, R64_PART_DATA, offset, size);
+	if (c->type == R64_RUN)
+		c->data += 2;
+}
+
+/* Returns how many buckets the set has. */
+uint64_t
+r64_source_buckets(const r64_source *source)
+{
+	return r64_load64(fetch(source, R64_PART_HEADER, 0, R64_HEADER_SIZE));
+}
+
+/* Whether v is an element. */
+bool
+r64_source_contains(const r64_source *source, int64_t v)
+{
+	uint64_t	u = (uint64_t) v;
+	part_cursor cur;
+
+	start(&cur, source);
+	while (next_bucket(&cur) && cur.b.high <= R64_HIGH(u))
+	{
+		uint32_t	i;
+		r64_container c;
+
+		if (cur.b.high < R64_HIGH(u))
+			continue;
+		i = r64_bucket_seek(&cur.b, 0, R64_KEY(u));
+		if (i == cur.b.n || r64_bucket_key(&cur.b, i) != R64_KEY(u))
+			return false;
+		fetch_container(&cur, i, &c);
+		return r64_container_contains(&c, R64_LOW(u));
+	}
+	return false;
+}
+
+uint64_t
+r64_source_cardinality(const r64_source *source)
+{
+	uint64_t	sum = 0;
+	part_cursor cur;
+
+	start(&cur, source);
+	while (next_bucket(&cur))
+		sum += r64_bucket_cards(&cur.b, 0, cur.b.n);
+	return sum;
+}
+
+/* Returns how many containers a set has, if they are not more than enough. */
+static uint64_t
+count_containers(const r64_set *s, uint64_t enough)
+{
+	uint64_t	n = 0;
+	r64_cursor	cur;
+
+	for (r64_cursor_start(&cur, s); cur.live && n <= enough; r64_cursor_next(&cur))
+		n += cur.b.n;
+	return n;
+}
+
+/* Appends the containers of the current bucket whose keys are in wanted. */
+static void
+copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
+{
+	uint32_t	i = 0;
+	r64_container c;
+
+	r64_writer_begin(out, wanted->high, wanted->n, cur->b.run_flags != NULL);
+	for (uint32_t j = 0; j < wanted->n; j++)
+	{
+		uint16_t	key = r64_bucket_key(wanted, j);
+
+		r64_poll_every(out->env, j, 15);
+		i = r64_bucket_seek(&cur->b, i, key);
+		if (i == cur->b.n)
+			break;
+		if (r64_bucket_key(&cur->b, i) != key)
+			continue;
+		fetch_container(cur, i, &c);
+		r64_writer_container(out, &c);
+	}
+	r64_writer_end(out);
+}
+
+/*
+ * Makes the set of those containers of the source whose high half and key a
+ * container of few has: all that an operation needs whose result lies within few.
+ * If cardinality is not NULL, it becomes that of the source.
+ *
+ * Costs are in bytes.  A fetch costs fetch_cost and the bytes that it fetches,
+ * and all of the set costs whole.  Returns false, and no set, if the parts
+ * could cost more than that, when about a twentieth of it at most has been spent.
+ * So everything ahead is assumed to be as large as it can be: each container of
+ * few meets the largest container, and each bucket has the largest header.  Once
+ * a twentieth is spent, reading goes on only if all that lies ahead is sure to
+ * cost no more than the whole.
+ */
+bool
+r64_source_restrict(const r64_source *source, const r64_set *few,
+					size_t fetch_cost, size_t whole, r64_buf *result,
+					uint64_t *cardinality)
+{
+	const r64_env *env = source->env;
+	uint64_t	each = (uint64_t) fetch_cost + RUN_COUNTS + R64_BITSET_BYTES;
+	uint64_t	skip = 3 * (uint64_t) fetch_cost + RUN_COUNTS +
+		R64_MIN_BUCKET;			/* to a bucket's end, without its header */
+	uint64_t	wanted = count_containers(few, whole / each);
+	uint64_t	spent = (uint64_t) fetch_cost + R64_HEADER_SIZE;
+	uint64_t	sum = 0;
+	part_cursor cur;
+	r64_cursor	x;
+	r64_writer	out;
+
+	if (wanted * each > whole || fetch_cost > whole / WASTE)
+		return false;
+	r64_writer_init(&out, env, (size_t) wanted * R64_BITSET_BYTES);
+	start(&cur, source);
+	r64_cursor_start(&x, few);
+	while ((x.live || cardinality != NULL) && next_cookie(&cur))
+	{
+		uint64_t	here = 0;	/* for the containers in this bucket */
+		uint64_t	ahead;		/* for the buckets after it */
+
+		for (; x.live && x.b.high < cur.b.high; r64_cursor_next(&x))
+			wanted -= x.b.n;
+		if (x.live && x.b.high == cur.b.high)
+			here = x.b.n * each;
+		ahead = here == wanted * each && cardinality == NULL ? 0 :
+			cur.remaining * (skip + MAX_HEADER);
+		spent += skip + cur.header;
+		if (spent + here > whole / WASTE &&
+			spent + wanted * each + ahead > whole)
+		{
+			env->release(r64_writer_finish(&out).base);
+			return false;
+		}
+		fetch_header(&cur);
+		if (cardinality != NULL)
+			sum += r64_bucket_cards(&cur.b, 0, cur.b.n);
+		if (here > 0)
+		{
+			copy_wanted(&out, &cur, &x.b);
+			wanted -= x.b.n;
+			spent += here;
+			r64_cursor_next(&x);
+		}
+	}
+	*result = r64_writer_finish(&out);
+	if (cardinality != NULL)
+		*cardinality = sum;
+	return true;
+}
