@@ -300,7 +300,8 @@ if ($plant)
 else
 {
 	is($wrong, '', "the sets are right after $steps statements");
-	cmp_ok($count{$_} // 0, '>', 0, "seen: $_") for $batches > 100 ? (grep { !/source has/ } sort keys %documented) : 'refused: truncated';
+	# a hundred steps may give none of the errors; thousands give each
+	cmp_ok($count{$_} // 0, '>', 0, "seen: $_") for grep { $batches > 100 && !/source has/ } sort keys %documented;
 }
 diag("counted: $steps steps, " . join ', ', map { "$_ $count{$_}" } sort keys %count);
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
