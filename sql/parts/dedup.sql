@@ -60,8 +60,10 @@
 --
 
 -- The options of a set, and the names for its statements.  The only place that says which
--- table is a set.  "generation" is the one that is written to now, without a window by
--- count; those up to "cutoff" are to go, those up to "dropped" have gone.
+-- table is a set.  A set that was made before an option existed lacks its column, so each
+-- option that comes later means, when it is null or absent, what was so without it.
+-- "generation" is the one that is written to now, without a window by count; those up to
+-- "cutoff" are to go, those up to "dropped" have gone.
 CREATE FUNCTION _roaring64_dedup_options(dedup regclass)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 100
@@ -70,6 +72,7 @@ AS $$
 DECLARE
 	o jsonb;
 	found bigint;
+	is_set boolean;
 	span bigint;
 	clock bigint;
 BEGIN
@@ -79,15 +82,13 @@ BEGIN
 			MESSAGE = 'dedup set does not exist',
 			DETAIL = 'It was dropped while this waited for it.';
 	END IF;
-	SELECT count(*) INTO found FROM pg_attribute AS a JOIN (VALUES
+	SELECT bool_and(coalesce(a.atttypid = c.type::regtype, c.name IN ('chunk_bits', 'remember', 'keep'))) INTO is_set
+	FROM (VALUES
 		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
 		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('dropped', 'int8'))
-		AS c (name, type) ON a.attname = c.name AND a.atttypid = c.type::regtype AND NOT a.attisdropped
-	WHERE a.attrelid = $1;
-	IF found = 10 THEN
-		EXECUTE format('SELECT to_jsonb(s) || jsonb_build_object(''span'','
-					   ' greatest(extract(epoch FROM s.remember) * 500000, 1)::bigint), count(*) OVER () FROM ONLY %s AS s', $1)
-		INTO o, found;
+		AS c (name, type) LEFT JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attname = c.name AND NOT a.attisdropped;
+	IF is_set THEN
+		EXECUTE format('SELECT to_jsonb(s), count(*) OVER () FROM ONLY %s AS s', $1) INTO o, found;
 		IF o IS NULL AND row_security_active($1) THEN
 			RAISE insufficient_privilege USING
 				MESSAGE = format('permission denied for dedup set "%s"', $1),
@@ -108,8 +109,9 @@ BEGIN
 			' WHERE logicalrelid = $1::regclass))' INTO o USING o->>'claims', o;
 	END IF;
 	clock := o->>'clock';
-	span := CASE WHEN o->>'remember' IS NOT NULL THEN o->>'span' END;
 	-- a generation is half a window long, and goes a window and a half later
+	span := CASE WHEN o->>'remember' IS NOT NULL
+		THEN greatest(extract(epoch FROM (o->>'remember')::interval) * 500000, 1) END;
 	o := o || jsonb_build_object('generation', coalesce((clock / span + 1) * span, clock),
 								 'cutoff', coalesce(greatest(-1, (clock / span - 3) * span), -1));
 	RETURN @extschema@._roaring64_dedup_names(o);

@@ -674,6 +674,24 @@ CALL random_operations('ra', 'uuid', NULL, '', 200, '_chunks');
 CALL random_operations('rb', 'uuid', NULL, ', remember => ''1 day''', 200, '_claims');
 
 --
+-- A set lacks the columns of options that came after it, and has those of a later version.
+SELECT roaring64_dedup_create('older'), roaring64_dedup_create('older_uuids', id_type => 'uuid');
+ALTER TABLE older DROP remember, DROP keep, ADD later text NOT NULL DEFAULT 'what this version does not know';
+ALTER TABLE older_uuids DROP remember, DROP keep, DROP chunk_bits;
+SELECT roaring64_dedup_claim_many('older', 'k', '{1,2,3}'), roaring64_dedup_claim('older_uuids', 'k', repeat('0', 32));
+CALL roaring64_dedup_fold('older');
+CALL roaring64_dedup_fold('older_uuids');
+SELECT roaring64_dedup_forget('older', 'k', 2), roaring64_dedup_import('older', 'k', '{3,4}'), roaring64_dedup_claim('older_uuids', 'k', repeat('0', 32));
+CALL roaring64_dedup_fold('older');
+SELECT roaring64_dedup_export('older', 'k'), roaring64_dedup_count('older', 'k'), roaring64_dedup_count('older_uuids', 'k'), s.* FROM roaring64_dedup_stats('older') AS s;
+-- what is written into statements has its type
+ALTER TABLE older ADD keep text;
+ALTER TABLE older_uuids DROP dropped;
+SELECT outcome('SELECT roaring64_dedup_count(''older'', ''k'')'), outcome('SELECT roaring64_dedup_count(''older_uuids'', ''k'')');
+ALTER TABLE older DROP keep;
+ALTER TABLE older_uuids ADD dropped bigint NOT NULL DEFAULT -1;
+SELECT roaring64_dedup_drop('older'), roaring64_dedup_drop('older_uuids');
+
 -- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept
 --
 SELECT roaring64_dedup_create('moving');
