@@ -36,7 +36,7 @@ while (my ($statements, $output) = splice @blocks, 0, 2)
 	$shown++;
 	is($printed =~ s/[ \t]+$//gmr =~ s/\s+\z//r, $output =~ s/\s+\z//r, "$name ...: what the page shows");
 }
-cmp_ok($shown, '>=', 6, 'the page shows what its statements print');
+cmp_ok($shown, '>=', 4, 'the page shows what its statements print');
 
 sub run_block
 {

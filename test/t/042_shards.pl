@@ -279,14 +279,14 @@ same('nothing is shipped', 'SELECT user_id, day FROM readers WHERE read @> 12 OR
 	3, qr/^SELECT user_id, day, read FROM public\.readers(?: ORDER BY .*)?$/);
 
 #
-# The page's example, but for where the servers are: what to do on each of
+# The page's example, of two servers, but for where they are: what to do on each of
 # them, what to do on the front, a query, and its plan.
 #
 my ($section) = slurp_file('docs/sharding.md') =~ /^## Sets on several servers\n(.*)/ms;
 my ($on_shards, $on_front, $query, $shown, @more) = $section =~ /^```text\n(.*?)^```/msg;
 ok(defined $shown && !@more, 'the example is found');
 
-for my $n (1 .. 3)
+for my $n (1 .. 2)
 {
 	my $shard = $shards[ $n - 1 ];
 
@@ -299,7 +299,7 @@ $front->safe_psql('app', $on_front);
 $front->safe_psql('app', q{
 	INSERT INTO readers SELECT user_id, '2026-01-01'::date + day, roaring64_agg(user_id * day + message)
 	FROM generate_series(1, 50) user_id, generate_series(0, 9) day, generate_series(1, 20) message GROUP BY 1, 2});
-$_->safe_psql('app', 'ANALYZE readers') for @shards;
+$_->safe_psql('app', 'ANALYZE readers') for @shards[0, 1];
 
 # on 2026-01-05, user_id * 4 + message: 5 to 220
 is($front->safe_psql('app', $query), '216', 'the example gives the number of different ids');
