@@ -257,7 +257,10 @@ sub paste
 		  : "\\pset format aligned\n\\pset tuples_only off\n\\pset null ''\n";
 		$script .= $_->{statements};
 	}
+	# the last mark keeps the empty line of a last example that gives nothing
+	$script .= "${reset}SELECT '-- example --';\n";
 	my (undef, @printed) = split /^-- example --\n/m, psql($database, $script), -1;
+	pop @printed;
 	s/\n+\z/\n/ for @printed;
 	return @printed;
 }
