@@ -338,6 +338,26 @@ common_cardinality(PlannerInfo *root, Node *left, Node *right)
 }
 
 /*
+ * How many elements of one set are not in another set or range; -1 if unknown.  If
+ * neither is known, the second is taken for a subset of the first, and for the same
+ * set if it has the same size, but not for a superset if it is larger.
+ */
+static double
+difference_cardinality(PlannerInfo *root, Node *left, Node *right)
+{
+	double		n = roaring64_expected_cardinality(root, left, NULL);
+	Probe		probe;
+	bool		is_known = roaring64_make_probe(root, left, &probe) ||
+		roaring64_make_probe(root, right, &probe);
+	double		common = is_known ? common_cardinality(root, left, right) :
+		roaring64_expected_cardinality(root, right, NULL);
+
+	if (common < 0 || (!is_known && common > n))
+		return n;
+	return Max(n - common, 0);
+}
+
+/*
  * How many elements the result of a set operation has; -1 if unknown.  The operands
  * of a union are taken to be disjoint.
  */
@@ -354,15 +374,11 @@ operation_cardinality(PlannerInfo *root, Node *node)
 		return -1;
 	if (called == roaring64_and || called == roaring64_and_range)
 		return common_cardinality(root, linitial(args), lsecond(args));
-	left = roaring64_expected_cardinality(root, linitial(args), NULL);
 	if (called == roaring64_andnot || called == roaring64_andnot_range)
-	{
-		right = common_cardinality(root, linitial(args), lsecond(args));
-		/* an unknown larger set is not taken for a superset */
-		return right < left ? left - Max(right, 0) : left;
-	}
+		return difference_cardinality(root, linitial(args), lsecond(args));
 	if (called != roaring64_or && called != roaring64_xor)
 		return -1;
+	left = roaring64_expected_cardinality(root, linitial(args), NULL);
 	right = roaring64_expected_cardinality(root, lsecond(args), NULL);
 	return left < 0 || right < 0 ? -1 : left + right;
 }
