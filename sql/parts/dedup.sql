@@ -73,6 +73,7 @@ DECLARE
 	o jsonb;
 	found bigint;
 	is_set boolean;
+	columns text;
 	span bigint;
 	clock bigint;
 BEGIN
@@ -82,13 +83,16 @@ BEGIN
 			MESSAGE = 'dedup set does not exist',
 			DETAIL = 'It was dropped while this waited for it.';
 	END IF;
-	SELECT bool_and(coalesce(a.atttypid = c.type::regtype, c.name IN ('chunk_bits', 'remember', 'keep'))) INTO is_set
+	-- of others a cast to json, which the owner can make, would be executed as the caller
+	SELECT bool_and(coalesce(a.atttypid = c.type::regtype, c.name IN ('chunk_bits', 'remember', 'keep'))),
+		string_agg(format('%1$L, s.%1$I', a.attname), ', ') FILTER (WHERE a.attname IS NOT NULL)
+	INTO is_set, columns
 	FROM (VALUES
 		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
 		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('dropped', 'int8'))
 		AS c (name, type) LEFT JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attname = c.name AND NOT a.attisdropped;
 	IF is_set THEN
-		EXECUTE format('SELECT to_jsonb(s), count(*) OVER () FROM ONLY %s AS s', $1) INTO o, found;
+		EXECUTE format('SELECT jsonb_build_object(%s), count(*) OVER () FROM ONLY %s AS s', columns, $1) INTO o, found;
 		IF o IS NULL AND row_security_active($1) THEN
 			RAISE insufficient_privilege USING
 				MESSAGE = format('permission denied for dedup set "%s"', $1),
