@@ -83,14 +83,15 @@ BEGIN
 			MESSAGE = 'dedup set does not exist',
 			DETAIL = 'It was dropped while this waited for it.';
 	END IF;
-	-- of others a cast to json, which the owner can make, would be executed as the caller
+	-- a view, or of others a cast to json, which the owner can make, would be executed as the caller
 	SELECT bool_and(coalesce(a.atttypid = c.type::regtype, c.name IN ('chunk_bits', 'remember', 'keep'))),
 		string_agg(format('%1$L, s.%1$I', a.attname), ', ') FILTER (WHERE a.attname IS NOT NULL)
 	INTO is_set, columns
 	FROM (VALUES
 		('claims', 'text'), ('chunks', 'text'), ('windows', 'text'), ('id_type', 'text'), ('chunk_bits', 'int4'),
 		('remember', 'interval'), ('keep', 'int8'), ('clock', 'int8'), ('clock_read', 'timestamptz'), ('dropped', 'int8'))
-		AS c (name, type) LEFT JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attname = c.name AND NOT a.attisdropped;
+		AS c (name, type) JOIN pg_class AS r ON r.oid = $1 AND r.relkind IN ('r', 'p')
+		LEFT JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attname = c.name AND NOT a.attisdropped;
 	IF is_set THEN
 		EXECUTE format('SELECT jsonb_build_object(%s), count(*) OVER () FROM ONLY %s AS s', columns, $1) INTO o, found;
 		IF o IS NULL AND row_security_active($1) THEN
@@ -140,7 +141,8 @@ BEGIN
 	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = $1;
 	FOREACH kind IN ARRAY '{claims,chunks,windows}'::text[] LOOP
 		name := home || quote_ident(o->>kind);
-		IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(name) AND relowner = owner) THEN
+		IF NOT EXISTS (SELECT FROM pg_class
+					   WHERE oid = to_regclass(name) AND relowner = owner AND relkind IN ('r', 'p')) THEN
 			RAISE undefined_table USING
 				MESSAGE = format('table "%s" of dedup set "%s" does not exist', o->>kind, $1),
 				DETAIL = 'It is looked for in the schema of the set, among the tables of its owner.',

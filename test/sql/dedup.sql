@@ -694,6 +694,13 @@ ALTER TABLE older_uuids DROP dropped;
 SELECT outcome('SELECT roaring64_dedup_count(''older'', ''k'')'), outcome('SELECT roaring64_dedup_count(''older_uuids'', ''k'')');
 ALTER TABLE older DROP keep;
 ALTER TABLE older_uuids ADD dropped bigint NOT NULL DEFAULT -1;
+-- a view is none of its tables
+ALTER TABLE older_claims RENAME TO older_kept;
+CREATE VIEW older_claims AS SELECT * FROM older_kept;
+CREATE VIEW older_view AS SELECT * FROM older_uuids;
+SELECT outcome('SELECT roaring64_dedup_count(''older'', ''k'')'), outcome('SELECT roaring64_dedup_count(''older_view'', ''k'')');
+DROP VIEW older_claims, older_view;
+ALTER TABLE older_kept RENAME TO older_claims;
 SELECT roaring64_dedup_drop('older'), roaring64_dedup_drop('older_uuids');
 
 -- Tables are ordinary ones: moved, renamed, altered, cut, while plans are kept
