@@ -59,7 +59,7 @@ INSERT INTO condition (condition) VALUES
 \set VERBOSITY terse
 SET search_path = elsewhere, conditions, public, pg_catalog;
 SELECT format('CALL roaring64_rollup_create(''conditions.doc'', ''conditions.mine%1$s'', ''{g}'', ''id'', %2$L)', n, json_build_object('ids', condition)) FROM condition
-WHERE n IN (3, 6, 8, 10, 14, 19, 20, 22, 28, 30, 32, 35) \gexec
+WHERE n OPERATOR(pg_catalog.=) ANY ('{3,6,8,10,14,19,20,22,28,30,32,35}') \gexec
 SET search_path = conditions, public;
 SELECT format('CALL roaring64_rollup_create(''conditions.doc'', ''conditions.set%1$s'', ''{g}'', ''id'', %2$L)', n, json_build_object('ids', condition)) FROM condition \gexec
 \set VERBOSITY default
