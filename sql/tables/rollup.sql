@@ -159,7 +159,7 @@ BEGIN
 	known := (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(m.copied)
 		WHERE m.partitions->key = value);
 	IF known <> m.copied AND (NOT keeps OR known = '{}') THEN
-		EXECUTE @extschema@._roaring64_rollup_text(names, 'repair_' || (names->>'kind'));
+		EXECUTE @extschema@._roaring64_rollup_text(names, 'repair');
 		known := m.partitions;
 	ELSE
 		came := (SELECT key::oid FROM jsonb_each(m.partitions) WHERE NOT known ? key ORDER BY 1 LIMIT 1);
@@ -313,62 +313,17 @@ BEGIN
 			MESSAGE = format('the rollup %s is not yet complete', rollup), HINT = format('CALL roaring64_rollup_fold(%L).',
 				rollup);
 	END IF;
-	RETURN QUERY EXECUTE format('SELECT key, set_name, missing, coalesce(surplus, ''{}'') FROM %s
-		ORDER BY key::text, set_name', m.parts->>'differs');
+	RETURN QUERY EXECUTE format('SELECT key, set_name, missing, surplus FROM %s ORDER BY key::text, set_name',
+		m.parts->>'differs');
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_verify(regclass) IS 'sets of a rollup that differ from the rows of its source';
 
--- Ends a rollup: drops the triggers and what is beside the target, which has a part's comment
--- and the owner of the part that says where it is: others can comment on tables of their own.
-CREATE FUNCTION _roaring64_rollup_end(place regclass, target text)
-RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	source regclass;
-	drops text;
-BEGIN
-	-- with its partitions, before any of them is looked at
-	SELECT tgrelid INTO source FROM pg_class AS c JOIN pg_proc AS p ON pronamespace = relnamespace
-		AND proname = target || '_insert' AND pronargs = 0
-		JOIN pg_trigger ON tgfoid = p.oid AND tgparentid = 0 WHERE c.oid = place LIMIT 1;
-	EXECUTE coalesce('LOCK TABLE ' || source || ' IN ACCESS EXCLUSIVE MODE', '');
-	WITH parts AS (
-		SELECT o.class, o.oid
-		FROM pg_class AS p JOIN (
-				SELECT 'pg_proc'::regclass AS class, oid, pronamespace AS schema, proowner AS owner FROM pg_proc UNION ALL
-				SELECT 'pg_class', oid, relnamespace, relowner FROM pg_class UNION ALL
-				SELECT 'pg_type', oid, typnamespace, typowner FROM pg_type) AS o ON o.schema = relnamespace AND o.owner = relowner
-			JOIN pg_description AS d ON d.objoid = o.oid AND d.classoid = o.class AND d.objsubid = 0
-		WHERE p.oid = place AND d.description = 'part of the rollup ' || target)
-	-- a part depends only on parts of its own kind and of the kinds after it
-	SELECT string_agg(format('DROP %s %s;', type, names), ' '
-					  ORDER BY array_position('{trigger,function,view,table,type}', type)) INTO drops
-	FROM (SELECT i.type, string_agg(i.identity, ', ') AS names
-		FROM (TABLE parts UNION ALL
-			SELECT 'pg_trigger', t.oid FROM parts AS p JOIN pg_trigger AS t ON t.tgfoid = p.oid AND t.tgparentid = 0
-			WHERE p.class = 'pg_proc'::regclass) AS o (class, oid),
-			LATERAL pg_identify_object(o.class, o.oid, 0) AS i
-		-- DROP TRIGGER takes one
-		GROUP BY i.type, CASE WHEN i.type = 'trigger' THEN o.oid END) AS kinds;
-	IF drops IS NULL THEN
-		RAISE wrong_object_type USING
-			MESSAGE = format('"%s" is not a rollup', target),
-			DETAIL = 'It was detached, has another name now, or never was one.',
-			HINT = 'Create one with roaring64_rollup_create.';
-	END IF;
-	EXECUTE drops;
-END
-$$;
-COMMENT ON FUNCTION _roaring64_rollup_end(regclass, text) IS 'removes what a rollup has created, but for the sets';
-
 CREATE FUNCTION roaring64_rollup_detach(rollup regclass)
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
-	target text := (SELECT relname FROM pg_class WHERE oid = rollup);
 	m record := @extschema@._roaring64_rollup_state(rollup);
 	role_before text := current_setting('role');
 BEGIN
@@ -383,43 +338,60 @@ BEGIN
 		PERFORM @extschema@._roaring64_rollup_fold(rollup, 0, 1::bigint << 50);
 		EXIT WHEN NOT @extschema@._roaring64_rollup_catch_up(rollup);
 	END LOOP;
-	PERFORM @extschema@._roaring64_rollup_end(rollup, target);
-	PERFORM set_config('role', role_before, true);
+	EXECUTE @extschema@._roaring64_rollup_text(m.parts, 'end');
+	PERFORM set_config('role', role_before, true) WHERE current_setting('role') <> role_before;
 END
 $$;
 COMMENT ON FUNCTION roaring64_rollup_detach(regclass) IS 'ends a rollup and leaves its sets, which follow no longer';
 
--- The target may be gone, or the row: what is left of the parts says where the rollup is.
--- The target is dropped if the fold writes to it, or else the table may be another one.
+-- The target may be gone, or the row, or the triggers: what is left is found by its name, and
+-- dropped as the owner, who cannot drop what others own.  The target is dropped if the fold
+-- writes to it, or else the table may be another one.
 CREATE FUNCTION _roaring64_rollup_drop(rollup text, path name[])
 RETURNS void LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 10000
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
 	words text[] := parse_ident(rollup);
 	target text := words[cardinality(words)];
-	place regclass;
+	place record;
+	parts jsonb;
+	source regclass;
 	target_table regclass;
+	role_before text := current_setting('role');
 BEGIN
 	PERFORM @extschema@._roaring64_not_null('rollup', num_nulls(rollup));
-	SELECT c.oid INTO place
-	FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		JOIN pg_description AS d ON d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
-	WHERE d.description = 'part of the rollup ' || target
-		AND n.nspname = ANY (CASE cardinality(words) WHEN 1 THEN path WHEN 2 THEN words[1:1] END)
-	-- others can comment on theirs
-	ORDER BY array_position(path, n.nspname), NOT pg_has_role(c.relowner, 'USAGE'), c.relname <> target || '_rollup'
-	LIMIT 1;
-	SELECT c.oid INTO target_table
-	FROM pg_class AS p JOIN pg_class AS c USING (relnamespace, relowner)
-	WHERE p.oid = place AND c.relname = target AND EXISTS (
-		SELECT FROM pg_depend JOIN pg_proc AS f ON f.oid = objid
-		WHERE classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = c.oid
-			AND f.proname = target || '_fold' AND f.pronamespace = c.relnamespace);
-	PERFORM @extschema@._roaring64_rollup_end(place, target);
-	IF target_table IS NOT NULL THEN
-		EXECUTE 'DROP TABLE ' || target_table;
+	SELECT n.oid, nspname, owner INTO place
+	FROM (SELECT pronamespace, proowner FROM pg_proc
+			WHERE proname = target || '_insert' AND prosrc ~ 'made by roaring64_rollup_create'
+		UNION SELECT relnamespace, relowner FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+			WHERE relname = target || '_rollup' AND attname = 'meaning' AND atttypid = 'text[]'::regtype) AS o (schema, owner)
+		JOIN pg_namespace AS n ON n.oid = schema
+	WHERE nspname = ANY (CASE cardinality(words) WHEN 1 THEN path WHEN 2 THEN words[1:1] END)
+	-- others may have one of this name in the same schema
+	ORDER BY array_position(path, nspname), NOT pg_has_role(owner, 'USAGE') LIMIT 1;
+	IF place IS NULL THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s" is not a rollup', target),
+			DETAIL = 'It was detached, has another name now, or never was one.',
+			HINT = 'Create one with roaring64_rollup_create.';
+	ELSIF NOT pg_has_role(place.owner, 'USAGE') THEN
+		RAISE insufficient_privilege USING MESSAGE = format('must be owner of rollup %s', target);
 	END IF;
+	parts := @extschema@._roaring64_rollup_parts(place.nspname, target);
+	target_table := (SELECT oid FROM pg_class AS c
+		WHERE relname = target AND relnamespace = place.oid AND relowner = place.owner AND EXISTS (
+			SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass
+				AND refobjid = c.oid AND objid = to_regprocedure((parts->>'fold') || '(tid,tid)')));
+	-- with its partitions, before any of them is looked at
+	source := (SELECT tgrelid FROM pg_trigger
+		WHERE tgfoid = to_regprocedure((parts->>'insert') || '()') AND tgparentid = 0 LIMIT 1);
+	EXECUTE coalesce('LOCK TABLE ' || source || ' IN ACCESS EXCLUSIVE MODE', '');
+	PERFORM set_config('role', pg_get_userbyid(place.owner)::text, true)
+	WHERE pg_get_userbyid(place.owner) <> current_user;
+	EXECUTE @extschema@._roaring64_rollup_text(parts, 'end');
+	EXECUTE coalesce('DROP TABLE ' || target_table, '');
+	PERFORM set_config('role', role_before, true) WHERE current_setting('role') <> role_before;
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_drop(text, name[]) IS 'drops a rollup that is in one of some schemas';

@@ -221,8 +221,7 @@ DECLARE
 	fields text;
 	alias text := (SELECT quote_ident(relname) FROM pg_class WHERE oid = source);
 BEGIN
-	EXECUTE @extschema@._roaring64_fill('CREATE DOMAIN {row} AS {source}; GRANT USAGE ON TYPE {row} TO PUBLIC; '
-										'COMMENT ON DOMAIN {row} IS {part}', names);
+	EXECUTE @extschema@._roaring64_fill('CREATE DOMAIN {row} AS {source}; GRANT USAGE ON TYPE {row} TO PUBLIC', names);
 	PERFORM set_config('search_path', path, true);
 	EXECUTE pg_catalog.concat('CREATE VIEW ', names OPERATOR(pg_catalog.->>) 'rows', ' AS ', facts,
 		names OPERATOR(pg_catalog.->>) 'only', names OPERATOR(pg_catalog.->>) 'source', in_a_set);
@@ -238,8 +237,7 @@ BEGIN
 		names OPERATOR(pg_catalog.->>) 'facts', names OPERATOR(pg_catalog.->>) 'row', names OPERATOR(pg_catalog.->>) 'rows',
 		facts, fields, alias, in_a_set);
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-	EXECUTE @extschema@._roaring64_fill('COMMENT ON VIEW {rows} IS {part}; COMMENT ON FUNCTION {facts} IS {part}; '
-										'GRANT EXECUTE ON FUNCTION {facts} TO PUBLIC', names);
+	EXECUTE @extschema@._roaring64_fill('GRANT EXECUTE ON FUNCTION {facts} TO PUBLIC', names);
 END
 $$;
 COMMENT ON FUNCTION _roaring64_rollup_define(regclass, jsonb, json, text) IS 'creates what a row means';

@@ -26,9 +26,8 @@
 --	  _fold()		merges a part of what is pending, _copy() all rows
 --	  _differs		a view of the sets that differ from the rows
 --
--- Each has a comment that says so, by which it is found when the rollup ends.  All but the
--- functions of the triggers are parsed once, so what they use may be renamed, and what a
--- condition means does not depend on who reads it.
+-- All but the functions of the triggers are parsed once, so what they use may be renamed, and
+-- what a condition means does not depend on who reads it.
 --
 
 -- The names of these, with their schema, which is that of the target.
@@ -37,7 +36,7 @@ RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT jsonb_object_agg(ltrim(part, '_'), format('%I.%I', schema, target || part)) || jsonb_build_object(
-		'ext', '@extschema@', 'name', target, 'part', quote_literal('part of the rollup ' || target),
+		'ext', '@extschema@', 'name', target,
 		'target', format('%I.%I', schema, target), 'target_text', quote_literal(format('%I.%I', schema, target)))
 	FROM unnest('{_rollup,_pending,_rows,_row,_facts,_now,_fold,_copy,_differs,_insert,_update,_delete,_truncate}'::text[])
 		AS part
@@ -64,9 +63,10 @@ AS $$
 			WITH ORDINALITY AS k (c, i) WHERE c IS NOT NULL),
 	sets AS (SELECT c AS name, i AS n FROM json_object_keys(given->'sets') WITH ORDINALITY AS s (c, i)),
 	columns AS (
-		SELECT 'k' || k AS c, 'f.k' || k AS changed, k AS i FROM keys UNION ALL
-		SELECT 'id', 'f.id', 1000 UNION ALL
-		SELECT 'c' || n, format('pg_catalog.sum(f.sign) FILTER (WHERE f.c%s) OPERATOR(pg_catalog.>) 0', n), 1000 + n
+		SELECT 'k' || k AS c, 'f.k' || k AS changed, 'k' || k AS repair, k AS i FROM keys UNION ALL
+		SELECT 'id', 'f.id', '@extschema@.roaring64_elements(@extschema@.roaring64_or(missing, surplus))', 1000 UNION ALL
+		SELECT 'c' || n, format('pg_catalog.sum(f.sign) FILTER (WHERE f.c%s) OPERATOR(pg_catalog.>) 0', n),
+			format('set_name = %L', sets.name), 1000 + n
 		FROM sets, source WHERE keeps),
 	equal AS (
 		SELECT k.i AS k, format('%%s OPERATOR(%s.%s) %%s', o.oprnamespace::regnamespace, replace(o.oprname, '%',
@@ -93,14 +93,14 @@ AS $$
 		'source', s.name, 'source_text', quote_literal(s.name), 'pending_text', quote_literal(parts->>'pending'),
 		'only', CASE WHEN partitioned THEN '' ELSE 'ONLY ' END, 'partitioned', partitioned, 'keeps', keeps,
 		'kind', CASE WHEN keeps THEN 'grow' ELSE 'follow' END, 'more', CASE WHEN keeps THEN '>' ELSE '<>' END,
-		'surplus', CASE WHEN keeps THEN 'NULL::@extschema@.roaring64'
+		'surplus', CASE WHEN keeps THEN '''{}''::@extschema@.roaring64'
 			ELSE '@extschema@.roaring64_andnot(s.held, s.fact)' END,
 		'keys', (SELECT jsonb_agg(jsonb_build_object('k', k, 'column', quote_ident(name),
 					'null', CASE WHEN not_null THEN 'SET' ELSE 'DROP' END) ORDER BY k) FROM keys),
 		'sets', (SELECT jsonb_agg(jsonb_build_object('n', n, 'set', quote_ident(name), 'set_text',
 			quote_literal(name)) ORDER BY n) FROM sets),
 		'first', (SELECT quote_ident(name) FROM sets WHERE n = 1),
-		'columns', (SELECT jsonb_agg(jsonb_build_object('c', c, 'changed', changed) ORDER BY i) FROM columns),
+		'columns', (SELECT jsonb_agg(to_jsonb(c.*) ORDER BY i) FROM columns AS c),
 		'patterns', (SELECT jsonb_agg(pattern) FROM patterns))
 	FROM source AS s
 $$;
@@ -119,9 +119,7 @@ ALTER TABLE {target} [keys: ALTER COLUMN {column} {null} NOT NULL, ...],
 CREATE TABLE {pending} AS SELECT [columns: {c}, ...] FROM {rows} WITH NO DATA;
 ALTER TABLE {pending} REPLICA IDENTITY FULL, [keys: ALTER COLUMN k{k} {null} NOT NULL, ...];
 CREATE INDEX ON {pending} ([keys: k{k} NULLS FIRST, ...]);
-COMMENT ON TABLE {pending} IS {part};
-CREATE TABLE {rollup} (meaning text[] PRIMARY KEY, given json NOT NULL, copied jsonb);
-COMMENT ON TABLE {rollup} IS {part}$$
+CREATE TABLE {rollup} (meaning text[] PRIMARY KEY, given json NOT NULL, copied jsonb)$$
 WHEN 'key' THEN 'ALTER TABLE {target} ADD PRIMARY KEY ([keys: {column}, ...])'
 WHEN 'null_key' THEN $$CREATE UNIQUE INDEX ON {target} ([keys: {column}, ...]) NULLS NOT DISTINCT;
 ALTER TABLE {target} REPLICA IDENTITY FULL$$
@@ -155,19 +153,16 @@ WHEN 'now' THEN $$
 CREATE VIEW {now} AS {merged}
 UNION ALL
 SELECT [keys: t.{column}, ...], [sets: t.{set}, ...] FROM {target} AS t
-WHERE [patterns: NOT EXISTS (SELECT FROM {pending} AS p WHERE {waiting}) AND ...];
-COMMENT ON VIEW {now} IS {part}$$
+WHERE [patterns: NOT EXISTS (SELECT FROM {pending} AS p WHERE {waiting}) AND ...]$$
 WHEN 'fold' THEN $$
 CREATE FUNCTION {fold}(tid, tid) RETURNS void LANGUAGE sql BEGIN ATOMIC
 WITH gone AS (DELETE FROM {pending} WHERE ctid >= $1 AND ctid < $2 RETURNING [columns: {c}, ...])
 {write}
-END;
-COMMENT ON FUNCTION {fold} IS {part}$$
+END$$
 WHEN 'copy' THEN $$
 CREATE FUNCTION {copy}() RETURNS void LANGUAGE sql BEGIN ATOMIC
 {write}
-END;
-COMMENT ON FUNCTION {copy} IS {part}$$
+END$$
 -- Keys in their order.
 WHEN 'write' THEN $$INSERT INTO {target} ([keys: {column}, ...], [sets: {set}, ...]) {merged}
 ORDER BY [keys: x.k{k}, ...]
@@ -186,18 +181,11 @@ FROM (
 		SELECT [keys: t.{column}, ...], [sets: NULL::{ext}.roaring64, ...], [sets: t.{set}, ...] FROM {now} AS t) AS u
 	GROUP BY [keys: k{k}, ...]) AS g,
 	LATERAL (VALUES [sets: ({set_text}::name, f{n}, t{n}), ...]) AS s (name, fact, held)
-WHERE NOT {ext}.roaring64_is_empty({ext}.roaring64_andnot(s.fact, s.held)) OR NOT {ext}.roaring64_is_empty({surplus});
-COMMENT ON VIEW {differs} IS {part}$$
-WHEN 'repair_follow' THEN
-	'INSERT INTO {pending} ([keys: k{k}, ...], id)
-	SELECT [keys: k{k}, ...], {ext}.roaring64_elements({ext}.roaring64_or(missing, surplus)) FROM {differs}'
-WHEN 'repair_grow' THEN
-	'INSERT INTO {pending} ([keys: k{k}, ...], [sets: c{n}, ...], id)
-	SELECT [keys: k{k}, ...], [sets: set_name = {set_text}, ...], {ext}.roaring64_elements(missing) FROM {differs}'
+WHERE NOT {ext}.roaring64_is_empty({ext}.roaring64_andnot(s.fact, s.held)) OR NOT {ext}.roaring64_is_empty({surplus})$$
+WHEN 'repair' THEN 'INSERT INTO {pending} ([columns: {c}, ...]) SELECT [columns: {repair}, ...] FROM {differs}'
 -- The functions of the triggers, which run as the writer, with its settings.
 WHEN 'append' THEN $$
-CREATE {replace} FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql {settings} AS {body};
-COMMENT ON FUNCTION {function}() IS {part}$$
+CREATE {replace} FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql {settings} AS {body}$$
 WHEN 'body' THEN $$
 -- made by roaring64_rollup_create; see docs/rollups.md
 BEGIN
@@ -239,6 +227,13 @@ BEGIN
 		HINT = 'Use DELETE, or stop the rollup with roaring64_rollup_detach or roaring64_rollup_drop.';
 END
 $$
+-- Whatever is left of a rollup.  On the functions of triggers, only triggers depend.
+WHEN 'end' THEN $$
+DROP FUNCTION IF EXISTS {insert}(), {update}(), {delete}(), {truncate}() CASCADE;
+DROP FUNCTION IF EXISTS {fold}(tid, tid), {copy}(), {facts}({row});
+DROP VIEW IF EXISTS {differs}, {now}, {rows};
+DROP TABLE IF EXISTS {pending}, {rollup};
+DROP DOMAIN IF EXISTS {row}$$
 END;
 COMMENT ON FUNCTION _roaring64_rollup_template(text) IS 'templates of a rollup';
 

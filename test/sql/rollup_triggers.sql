@@ -30,7 +30,7 @@ SELECT statement('followed', 'now');
 SELECT statement('followed', 'differs');
 SELECT statement('followed', 'fold');
 SELECT statement('followed', 'copy');
-SELECT statement('followed', 'repair_follow');
+SELECT statement('followed', 'repair');
 \pset format aligned
 \pset tuples_only off
 \d followed_pending
@@ -42,7 +42,7 @@ CALL roaring64_rollup_create('visit', 'kept', '{site}', 'who', '{"users": true, 
 SELECT * FROM triggers('kept');
 \sf kept_update
 SELECT statement('kept', 'fold');
-SELECT statement('kept', 'repair_grow');
+SELECT statement('kept', 'repair');
 -- of a partitioned table
 CALL roaring64_rollup_create('visit_parts', 'parts', '{site}', 'who', '{"users": true}');
 SELECT * FROM triggers('parts');
