@@ -1,6 +1,6 @@
 --
--- Rollups that keep, keys and ids that are NULL, statements whose triggers fire in an order of
--- their own, and what is renamed, dropped, restored or gets another owner.
+-- Rollups that keep, statements whose triggers fire in an order of their own, and what is
+-- renamed, dropped, restored or gets another owner.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS roaring64_tables CASCADE;
@@ -105,31 +105,6 @@ INSERT INTO visits VALUES (1, 77, now());
 CALL roaring64_rollup_fold('other."Daily"');
 SELECT * FROM other."Daily";
 SELECT roaring64_rollup_drop('other.daily'), roaring64_rollup_drop('other."Daily"');
-
---
--- NULL keys, nullable ids, and keys that are equal but differ
---
-CREATE TABLE holes (a int, b text, id int, mark boolean);
-INSERT INTO holes SELECT nullif(i % 4, 0), nullif('b' || i % 3, 'b0'), nullif(i % 50, 0), i % 2 = 0 FROM generate_series(1, 600) i;
-CREATE INDEX ON holes (a, b, id);
-SELECT current_setting('server_version_num')::int >= 150000 AS nulls \gset
-\if :nulls
-CALL roaring64_rollup_create('holes', 'filled', '{a,b}', 'id', '{"ids": true, "mark": "mark"}');
-CALL roaring64_rollup_create('holes', 'filled_later', '{a,b}', 'id', '{"ids": true, "mark": "mark"}', deletes => 'keep');
-INSERT INTO holes VALUES (NULL, NULL, 1000, true), (NULL, 'b1', 1001, NULL), (7, NULL, 1002, false), (NULL, NULL, NULL, true);
-UPDATE holes SET mark = NOT mark WHERE a IS NULL;
-UPDATE holes SET b = NULL WHERE id = 5;
-DELETE FROM holes WHERE a IS NULL AND b IS NULL AND id < 20;
-UPDATE holes SET id = NULL WHERE id = 7;
-\set holes_query 'SELECT a, b, array_agg(DISTINCT id::bigint ORDER BY id::bigint) FILTER (WHERE id IS NOT NULL), coalesce(array_agg(DISTINCT id::bigint ORDER BY id::bigint) FILTER (WHERE mark AND id IS NOT NULL), ''{}'') FROM holes GROUP BY 1, 2'
-CALL differ('filled', 'SELECT a, b, ids::bigint[], mark::bigint[] FROM filled_now WHERE NOT roaring64_is_empty(ids)', :'holes_query');
-SELECT count(*) FROM (:holes_query) AS h (a, b, ids, mark) LEFT JOIN filled_later_now f ON (f.a, f.b) IS NOT DISTINCT FROM (h.a, h.b) WHERE NOT coalesce(f.ids @> h.ids::roaring64 AND f.mark @> h.mark::roaring64, false);
-CALL roaring64_rollup_fold('filled_later');
-SELECT count(*), count(*) FILTER (WHERE a IS NULL) FROM filled_later;
-SELECT * FROM roaring64_rollup_verify('filled_later');
-\else
-CALL roaring64_rollup_create('holes', 'filled', '{a,b}', 'id', '{"ids": true, "mark": "mark"}');
-\endif
 
 --
 -- Statements within statements: the sets are what the rows are in the end
