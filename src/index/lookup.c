@@ -40,6 +40,7 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "lib/ilist.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
 #include "utils/builtins.h"
@@ -60,6 +61,23 @@
 
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
+
+/*
+ * A stored set that lookups of one execution share, since all partitions of a table
+ * are looked up in the same.  It is recognised by all bytes of its TOAST pointer.
+ */
+typedef struct SharedSet
+{
+	dlist_node	node;
+	MemoryContextCallback callback; /* takes it from the list */
+	EState	   *estate;
+	MemoryContext context;		/* of this, in that of the execution */
+	struct varlena *pointer;
+	r64_set		set;			/* with an index */
+	int			users;			/* lookups that are using it */
+} SharedSet;
+
+static dlist_head shared_sets = DLIST_STATIC_INIT(shared_sets);
 
 typedef struct LookupState
 {
@@ -82,6 +100,7 @@ typedef struct LookupState
 	/* this scan */
 	bool		begun;
 	r64_set		set;
+	SharedSet  *shared;			/* that the set is of, or NULL */
 	Steps		steps;			/* through the index */
 	BlockNumber page;			/* of the table, where we are */
 	double		cost;
@@ -112,10 +131,66 @@ unpack_lookup(const List *packed, LookupPlan *plan)
 	memcpy(plan, VARDATA(DatumGetPointer(bytes->constvalue)), sizeof(*plan));
 }
 
+static void
+unlink_shared(void *arg)
+{
+	dlist_delete(&((SharedSet *) arg)->node);
+}
+
+/*
+ * The set that a datum of an execution is, to be given back; or NULL if the datum is
+ * no TOAST pointer.  One that nobody uses is kept until another value comes.
+ */
+static SharedSet *
+share_set(EState *estate, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	dlist_mutable_iter iter;
+	MemoryContext context;
+	MemoryContext oldcontext;
+	SharedSet  *shared;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return NULL;
+	dlist_foreach_modify(iter, &shared_sets)
+	{
+		shared = dlist_container(SharedSet, node, iter.cur);
+		if (shared->estate != estate)
+			continue;
+		if (memcmp(shared->pointer, value, VARSIZE_EXTERNAL(value)) == 0)
+		{
+			shared->users++;
+			return shared;
+		}
+		if (shared->users == 0)
+			MemoryContextDelete(shared->context);
+	}
+	context = AllocSetContextCreate(estate->es_query_cxt, "roaring64 shared set",
+									ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(context);
+	shared = palloc0(sizeof(SharedSet));
+	shared->estate = estate;
+	shared->context = context;
+	shared->pointer = memcpy(palloc(VARSIZE_EXTERNAL(value)), value,
+							 VARSIZE_EXTERNAL(value));
+	shared->set = DatumGetRoaring64(datum);
+	r64_index_set(&shared->set);
+	shared->users = 1;
+	dlist_push_head(&shared_sets, &shared->node);
+	shared->callback.func = unlink_shared;
+	shared->callback.arg = shared;
+	MemoryContextRegisterResetCallback(context, &shared->callback);
+	MemoryContextSwitchTo(oldcontext);
+	return shared;
+}
+
 /* Ends the lookup, and frees what it used. */
 static void
 end_lookup(LookupState *state)
 {
+	if (state->shared != NULL)
+		state->shared->users--;
+	state->shared = NULL;
 	if (state->table != NULL)
 		table_endscan(state->table);
 	state->table = NULL;
@@ -154,8 +229,14 @@ begin_lookup(LookupState *state)
 	}
 	if (!isnull)
 	{
-		state->set = DatumGetRoaring64(set);
-		r64_index_set(&state->set);
+		state->shared = share_set(state->css.ss.ps.state, set);
+		if (state->shared != NULL)
+			state->set = state->shared->set;
+		else
+		{
+			state->set = DatumGetRoaring64(set);
+			r64_index_set(&state->set);
+		}
 		state->elements += r64_cardinality(&state->set);
 		roaring64_begin_steps(&state->steps, &state->set,
 							  state->plan.direction >= 0, state->plan.negated);

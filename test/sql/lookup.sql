@@ -517,7 +517,7 @@ ANALYZE b;
 UPDATE b SET id = id % 5000 + 5000, member = member - 1000 WHERE id <@ (int8range(0, 4000)::roaring64 - 7 | int8range(5000, 9000));
 RESET enable_seqscan;
 SELECT count(*), count(*) FILTER (WHERE member < 0), min(member) >= -1000 AS once, count(*) FILTER (WHERE id < 4000) FROM b;
--- a lookup that has ended keeps no set, though those of other partitions go on
+-- the partitions share a stored set, and one that is computed is kept by no lookup that has ended
 CREATE TABLE p (id bigint) PARTITION BY HASH (id);
 SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES WITH (MODULUS 8, REMAINDER %1$s)', i) FROM generate_series(0, 7) i \gexec
 INSERT INTO p SELECT generate_series(1, 8000);
@@ -527,9 +527,19 @@ CREATE TABLE large AS SELECT roaring64_agg(7 * i) AS s FROM generate_series(1, 1
 SET max_parallel_workers_per_gather = 0;
 SET enable_seqscan = off;
 SELECT looked_up('SELECT * FROM p WHERE id <@ (SELECT s FROM large)');
+SELECT count(*), (SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'roaring64 shared set') AS shared FROM p WHERE id <@ (SELECT s FROM large);
 SELECT count(*), (SELECT count(*) || ' with ' || CASE WHEN sum(used_bytes) < 100000 THEN 'little' ELSE sum(used_bytes)::text END
-	FROM pg_backend_memory_contexts WHERE name = 'roaring64 lookup') AS contexts
-FROM p WHERE id <@ (SELECT s FROM large);
+	FROM pg_backend_memory_contexts WHERE name IN ('roaring64 lookup', 'roaring64 shared set')) AS contexts
+FROM p WHERE id <@ (SELECT s | 5 FROM large);
+-- two stored sets at the same time, and one after the other
+CREATE TABLE two AS SELECT i, s - 7 * i AS s FROM large, generate_series(1, 2) i;
+ANALYZE two;
+SELECT looked_up(q) FROM unnest(ARRAY[
+	'SELECT * FROM p x WHERE id <@ (SELECT s FROM two WHERE i = 1) AND EXISTS (SELECT FROM p y WHERE y.id <@ (SELECT s FROM two WHERE i = 2) AND y.id = x.id)',
+	'SELECT i, count(*) FROM two JOIN p ON id <@ s GROUP BY i',
+	'SELECT i, n FROM two, LATERAL (SELECT count(*) AS n FROM p WHERE id <@ s AND id <@ (SELECT s FROM large)) a',
+	'SELECT * FROM p WHERE id <@ (SELECT s FROM two WHERE i = 1) UNION ALL SELECT * FROM p WHERE id <@ (SELECT s FROM two WHERE i = 2)']) q;
+DROP TABLE two;
 RESET max_parallel_workers_per_gather;
 
 -- an index in an order of its own, whose equality may be another one too
