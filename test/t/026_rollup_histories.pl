@@ -487,7 +487,7 @@ for my $line (grep { /ERROR|FATAL|PANIC/ } split /\n/, $errors)
 	$seen{ $known ? $known{$known} : $line }++;
 }
 my $took = time - $start;
-diag(sprintf "counted: $rounds rounds, %d statements in %d s (%s), %d readings, %d folds, %d interrupted; %s", $count{statements}, $took,
+diag(sprintf "counted $rounds rounds, %d statements in %d s (%s), %d readings, %d folds, %d interrupted; %s", $count{statements}, $took,
 	join(', ', map { "$_ $count{$_}" } grep { !/statements|READ$|CALL|^t$/ } sort keys %count), $count{READ} // 0, $count{CALL} // 0, $count{"t"} // 0,
 	join(', ', map { "$_ $seen{$_}" } sort keys %seen));
 my %names = reverse %known;
@@ -495,7 +495,6 @@ is(join("\n", grep { !exists $names{$_} } sort keys %seen), '', 'each error is o
 if ($plant)
 {
 	isnt(join('', @wrong), '', "the fault \"$plant\" is found");
-	diag("found after $count{statements} statements");
 }
 else
 {

@@ -303,7 +303,7 @@ else
 	# a hundred steps may give none of the errors; thousands give each
 	cmp_ok($count{$_} // 0, '>', 0, "seen: $_") for grep { $batches > 100 && !/source has/ } sort keys %documented;
 }
-diag("counted: $steps steps, " . join ', ', map { "$_ $count{$_}" } sort keys %count);
+diag("counted $steps steps, " . join ', ', map { "$_ $count{$_}" } sort keys %count);
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'nothing went wrong in the server');
 $node->stop;
 done_testing();
