@@ -19,22 +19,22 @@ use warnings FATAL => 'all';
 
 use File::Temp qw(tempdir);
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('clash');
-$node->init;
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
+my $node = start_server('clash');
+value('CREATE EXTENSION roaring64');
 
 #
 # The CRoaring in use is the one that a backend has mapped.  Reading it there
 # also shows that these operators do load it.
 #
 my $inside = ($ENV{ROARING_SOURCE} // '') ne '';
-my ($library) = $node->safe_psql(
-	'postgres', q{
+my ($library) = value(q{
 	SELECT roaring64_cardinality('{1,2,3}');
 	SELECT substring(pg_read_file('/proc/self/maps') FROM '(/[^\n]*/libroaring[^\n]*)');
 }) =~ m{^(/.*libroaring.*)$}m;
@@ -104,8 +104,7 @@ my $decoy = build('decoy');
 my $linked = build('linked',
 	$inside ? '-w croaring-build/croaring.c' : "-Wl,--no-as-needed '$library'");
 
-$node->safe_psql(
-	'postgres', qq{
+value(qq{
 	CREATE FUNCTION decoy_strangers() RETURNS text
 		LANGUAGE C AS '$decoy', 'decoy_strangers';
 	CREATE FUNCTION decoy_call(text) RETURNS void
@@ -120,8 +119,7 @@ $node->safe_psql(
 # of kernel are called.  What plain SQL answers is worked out once: a row for
 # every number that is in some shape, with the shapes that have it.
 #
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	CREATE TABLE shapes (id int, name text, list bigint[]);
 	INSERT INTO shapes
 	SELECT 1, 'bitset', array_agg(i) FROM generate_series(0::bigint, 140000, 2) i
@@ -163,8 +161,7 @@ $node->safe_psql(
 		WHERE in_a OR in_b) w;
 });
 cmp_ok(
-	$node->safe_psql(
-		'postgres', q{
+	value(q{
 	SELECT count(DISTINCT (union_, intersection, difference, xor, common)) FROM expected}),
 	'>', 50, 'the expected answers differ from each other');
 

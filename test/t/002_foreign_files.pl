@@ -16,8 +16,11 @@ use warnings FATAL => 'all';
 use Digest::SHA qw(sha256_hex);
 use File::Temp qw(tempdir);
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $folder = ($ENV{ROARING64_TEST_SHARED} || '../shared') . '/testdata';
@@ -182,11 +185,8 @@ sub read_set
 # The server's view: one function that takes a file's bytes by a given way.
 # The file beside them, with the name's end .copy, is what COPY reads.
 #
-my $node = PostgreSQL::Test::Cluster->new('foreign');
-$node->init;
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = start_server('foreign');
+value(q{
 	CREATE EXTENSION roaring64;
 	CREATE TABLE incoming (s roaring64);
 	CREATE FUNCTION take(way text, file text, OUT state text, OUT message text, OUT detail text, OUT s roaring64)
@@ -254,13 +254,11 @@ for my $file (@files)
 	close $binary or die "$copy.copy: $!";
 
 	my @answers = split /\n/,
-	  $node->safe_psql('postgres',
-		qq{SELECT describe(way, '$copy') FROM unnest('{COPY,cast,literal}'::text[]) AS way});
+	  value(qq{SELECT describe(way, '$copy') FROM unnest('{COPY,cast,literal}'::text[]) AS way});
 
 	if (!$file->{accept})
 	{
-		my $check = $node->safe_psql('postgres',
-			qq{SELECT roaring64_invalid_reason(pg_read_binary_file('$copy'))});
+		my $check = value(qq{SELECT roaring64_invalid_reason(pg_read_binary_file('$copy'))});
 
 		like($check, qr/^[a-z0-9].* at byte \d+$/, "$name is refused for a reason");
 		is( join("\n", @answers),

@@ -8,15 +8,15 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('hosted');
-$node->init;
-$node->start;
-my $version = $node->safe_psql('postgres',
-	q{SELECT default_version FROM pg_available_extensions WHERE name = 'roaringbitmap'});
+my $node = start_server('hosted');
+my $version = value(q{SELECT default_version FROM pg_available_extensions WHERE name = 'roaringbitmap'});
 if ($version !~ /\A[1-9]/)
 {
 	$node->stop;

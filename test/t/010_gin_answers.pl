@@ -20,8 +20,8 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -62,9 +62,7 @@ my %kinds = (
 			' HAVING count(*) = (SELECT size FROM sizes WHERE sizes.doc = facts.doc)')
 		. ' UNION ALL SELECT n, doc FROM queries, sizes WHERE kind = %1$s AND sizes.size = 0' ]);
 
-my $node = PostgreSQL::Test::Cluster->new('gin');
-$node->init;
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('gin', conf => q{
 autovacuum = off
 jit = off
 work_mem = '64MB'
@@ -72,20 +70,13 @@ maintenance_work_mem = '256MB'
 max_wal_size = '4GB'
 max_parallel_workers_per_gather = 0
 });
-$node->start;
-
-sub sql
-{
-	my ($statements) = @_;
-	return $node->safe_psql('postgres', $statements);
-}
 
 #
 # Documents and queries.  The nth most common id is about n ** -(2/3) as common
 # as the first.  Ids come in eights side by side, four of those in a container;
 # some are negative, and some far from each other.
 #
-sql(qq{
+value(qq{
 	CREATE EXTENSION roaring64;
 	CREATE FUNCTION as_id(i bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS \$\$
 		SELECT CASE i % 10 WHEN 0 THEN -i WHEN 1 THEN i << 20
@@ -121,11 +112,11 @@ sql(qq{
 	CREATE INDEX facts_doc ON facts (doc);
 	CREATE INDEX docs_doc ON docs (doc);
 });
-is( sql('SELECT count(DISTINCT s) >= 40 FROM (SELECT roaring64_cardinality(tags) AS s FROM docs) d'),
+is(value('SELECT count(DISTINCT s) >= 40 FROM (SELECT roaring64_cardinality(tags) AS s FROM docs) d'),
 	't', 'there are sets of all sizes');
 
 my $kinds = join ', ', map { "'$_'" } sort keys %kinds;
-sql(qq{
+value(qq{
 	SELECT setseed($seed / 1000000.0);
 	CREATE TABLE queries AS
 	SELECT n, kind, an_id() AS e, s, int8range(lo, lo + width) AS r
@@ -156,7 +147,7 @@ sql(qq{
 });
 
 # What a few of the queries, and some extreme ones, find by reading all rows.
-sql(q{
+value(q{
 	CREATE TABLE extreme AS
 	SELECT row_number() OVER () AS n, * FROM (
 		SELECT e, s, r FROM (SELECT * FROM queries ORDER BY n LIMIT 9) few
@@ -174,7 +165,7 @@ my %condition = map { $_ => $kinds{$_}->[0] } keys %kinds;
 
 sub by_reading
 {
-	return sql(
+	return value(
 		'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;'
 		  . join('', map { "SELECT n, count(doc), sum(hashint8(doc)) FROM extreme LEFT JOIN docs
 			ON $condition{$_} GROUP BY n ORDER BY n;" } sort keys %condition));
@@ -183,7 +174,7 @@ sub by_reading
 # Finds the answers to all queries in the plain table.
 sub find_expected
 {
-	sql('TRUNCATE expected, sizes; INSERT INTO sizes
+	value('TRUNCATE expected, sizes; INSERT INTO sizes
 		SELECT doc, count(id) FROM docs LEFT JOIN facts USING (doc) WHERE tags IS NOT NULL GROUP BY doc;
 		ANALYZE sizes;'
 		  . join('', map { my $wanted = sprintf $kinds{$_}->[1], "'$_'";
@@ -206,16 +197,16 @@ sub check
 	};
 	my @parts = map { $question->($_, 'queries') . " WHERE kind = '$_'" } sort keys %kinds;
 
-	my $plan = sql($alone . join('', map { "EXPLAIN (COSTS OFF) $_;" } @parts));
+	my $plan = value($alone . join('', map { "EXPLAIN (COSTS OFF) $_;" } @parts));
 	my $scans = () = $plan =~ /Bitmap Index Scan on docs_$index\b/g;
 	is($scans, scalar keys %kinds, "$when: every kind of query can use the index by $index");
 
-	is( sql($alone . 'SELECT n, kind, found.count, found.sum, expected.count, expected.sum
+	is(value($alone . 'SELECT n, kind, found.count, found.sum, expected.count, expected.sum
 			FROM (' . join(' UNION ALL ', @parts) . ') found JOIN queries USING (n) LEFT JOIN expected USING (n)
 			WHERE (found.count, found.sum) IS DISTINCT FROM (coalesce(expected.count, 0), expected.sum)
 			ORDER BY n LIMIT 10'),
 		'', "$when: $queries queries by $index find what the plain table has");
-	is( sql($alone . join('', map { 'SELECT * FROM (' . $question->($_, 'extreme') . ') x ORDER BY n;' }
+	is(value($alone . join('', map { 'SELECT * FROM (' . $question->($_, 'extreme') . ') x ORDER BY n;' }
 			sort keys %condition)),
 		by_reading(), "$when: by $index the same as by reading all rows");
 	note(sprintf('%s, %s: %.1f s', $when, $index, time - $start));
@@ -226,12 +217,12 @@ sub check
 # Just built
 #
 find_expected();
-is( sql('SELECT count(*) > 0 AND bool_and(found > 0) FROM (SELECT kind, count(e.n) AS found
+is(value('SELECT count(*) > 0 AND bool_and(found > 0) FROM (SELECT kind, count(e.n) AS found
 		FROM queries LEFT JOIN expected e USING (n) GROUP BY kind) k'),
 	't', 'queries of every kind find something');
 for my $index (sort keys %indexes)
 {
-	sql("CREATE INDEX docs_$index ON docs USING gin $indexes{$index}");
+	value("CREATE INDEX docs_$index ON docs USING gin $indexes{$index}");
 }
 check($_, 'just built') for qw(element container);
 
@@ -253,7 +244,7 @@ check($_, 'built with workers') for qw(element_direct container_direct);
 #
 # Rows added, changed and deleted since
 #
-sql(qq{
+value(qq{
 	SELECT setseed($seed / 1000000.0);
 	CREATE TABLE changed AS SELECT doc FROM docs WHERE doc % 20 = 3;
 	CREATE TABLE gone AS SELECT doc FROM docs WHERE doc % 33 = 5;
@@ -270,19 +261,19 @@ sql(qq{
 });
 find_expected();
 check($_, 'rows changed') for sort keys %indexes;
-cmp_ok(sql(q{SELECT gin_clean_pending_list('docs_container')}),
+cmp_ok(value(q{SELECT gin_clean_pending_list('docs_container')}),
 	'>', 0, 'there were entries pending');
 
 #
 # After VACUUM
 #
-sql('VACUUM docs');
+value('VACUUM docs');
 check($_, 'after VACUUM') for qw(element container_direct);
 
 #
 # After a crash: of every process, while documents are being added
 #
-sql(q{
+value(q{
 	CREATE PROCEDURE add_without_end() LANGUAGE plpgsql AS $$
 	DECLARE
 		first int;
@@ -299,7 +290,7 @@ sql(q{
 for my $round (1 .. 2)
 {
 	my ($stdin, $stdout, $stderr) = ('', '', '');
-	my $before = sql('SELECT count(*) FROM docs');
+	my $before = value('SELECT count(*) FROM docs');
 	my $load = IPC::Run::start(
 		[ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL add_without_end()' ],
 		\$stdin, \$stdout, \$stderr);
@@ -309,7 +300,7 @@ for my $round (1 .. 2)
 	kill_server($node);
 	$load->finish;
 	start_after_kill($node);
-	cmp_ok(sql('SELECT count(*) FROM docs'), '>', $before + 200, "round $round: what was committed is there");
+	cmp_ok(value('SELECT count(*) FROM docs'), '>', $before + 200, "round $round: what was committed is there");
 }
 like(slurp_file($node->logfile), qr/automatic recovery in progress/, 'the server did recover');
 find_expected();

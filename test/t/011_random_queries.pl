@@ -11,24 +11,21 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $queries = effort(2000);
 my $seed = seed();
 
-my $node = PostgreSQL::Test::Cluster->new('queries');
-$node->init;
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('queries', conf => q{
 autovacuum = off
 fsync = off
 max_worker_processes = 16
 max_parallel_workers = 16
 });
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
-$node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../random_queries.sql"));
+value('CREATE EXTENSION roaring64');
+value(slurp_file("$FindBin::RealBin/../random_queries.sql"));
 
 my %plans;
 my ($executed, $differing) = (0, 0);
@@ -67,7 +64,7 @@ sub compare
 for (my $done = 0; $done < $queries; $done += 1000)
 {
 	my $n = $queries - $done < 1000 ? $queries - $done : 1000;
-	my $script = $node->safe_psql('postgres', 'SELECT * FROM random_queries.random_script(' . ($seed + $done) . ", $n)");
+	my $script = value('SELECT * FROM random_queries.random_script(' . ($seed + $done) . ", $n)");
 	my ($status, $stdout, $stderr) = $node->psql('postgres', $script, on_error_stop => 0);
 	my @parts = split /^== (query|plan|found|expected|end)\b ?/m, $stdout;
 	my %part;

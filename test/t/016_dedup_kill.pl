@@ -20,7 +20,6 @@ use strict;
 use warnings FATAL => 'all';
 
 use File::Temp qw(tempdir);
-use IPC::Run;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -29,25 +28,22 @@ use Crash;
 use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $kills = effort(1);
 my $clients = 4;
 my $dir = tempdir(CLEANUP => 1);
 
-my $node = PostgreSQL::Test::Cluster->new('kill');
-$node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('kill', allows_streaming => 1, conf => q{
 fsync = on
 max_prepared_transactions = 5
 restart_after_crash = off
 });
-$node->start;
 
 # Clients draw from the same 100 ids again and again, then from the next 100,
 # so that there are duplicates at all times, concurrent ones and folded ones.
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	CREATE EXTENSION roaring64;
 	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_dedup_create('imported');
 	CREATE TABLE messages (id bigint, client integer);
@@ -96,19 +92,6 @@ $node->safe_psql(
 	END $$;
 });
 
-# A client: psql, whose messages say what has been processed.  The notice of an
-# id comes before its commit, but that of the next one after it.
-sub start_client
-{
-	my ($n) = @_;
-	my $client = { out => '', err => '' };
-
-	$client->{run} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c', "CALL work($n)" ],
-		'<', \undef, '>', \$client->{out}, '2>', \$client->{err});
-	return $client;
-}
-
 my $compare = q{
 	SELECT (SELECT count(*) FROM messages) > 0,
 		(SELECT count(*) - count(DISTINCT id) FROM messages),
@@ -118,8 +101,8 @@ my %acknowledged;
 
 for my $round (1 .. $kills)
 {
-	$node->safe_psql('postgres', "INSERT INTO rounds VALUES ($round)");
-	my @clients = map { start_client($_) } 0 .. $clients - 1;
+	value("INSERT INTO rounds VALUES ($round)");
+	my @clients = map { start_session("CALL work($_)") } 0 .. $clients - 1;
 	my $deadline = time + 60;
 	my $wanted = 100 + int rand 400;
 
@@ -133,7 +116,8 @@ for my $round (1 .. $kills)
 	}
 	if ($round % 4 == 0) { $node->stop('immediate') }
 	else { kill_server($node) }
-	$_->{run}->finish for @clients;
+	finish($_) for @clients;
+	# the notice of an id comes before its commit, but that of the next one after it
 	for my $client (@clients)
 	{
 		my @ids = $client->{err} =~ /acknowledged (\d+)\n/g;
@@ -141,51 +125,42 @@ for my $round (1 .. $kills)
 		$acknowledged{$_} = 1 for grep { $_ % 10 } @ids;
 	}
 	start_after_kill($node);
-	is($node->safe_psql('postgres', $compare),
-		't|0|t', "round $round: messages and claims are the same, each once");
+	is(value($compare), 't|0|t', "round $round: messages and claims are the same, each once");
 }
 
 cmp_ok(scalar keys %acknowledged, '>', 50 * $kills, 'messages were processed');
 my $ids = join ',', keys %acknowledged;
-is( $node->safe_psql(
-		'postgres',
-		"SELECT count(*) FROM unnest('{$ids}'::bigint[]) AS a (id)
+is(value("SELECT count(*) FROM unnest('{$ids}'::bigint[]) AS a (id)
 		WHERE NOT EXISTS (SELECT FROM messages AS m WHERE m.id = a.id)"),
 	'0',
 	'what was acknowledged is there');
-is( $node->safe_psql(
-		'postgres', 'SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
+is(value('SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
 	'0',
 	'resending all processes nothing twice');
-$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')});
-is( $node->safe_psql(
-		'postgres', 'SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
+value(q{CALL roaring64_dedup_fold('seen')});
+is(value('SELECT count(*) FROM (SELECT DISTINCT id FROM messages) m WHERE process(id, 9)'),
 	'0',
 	'and neither after another fold');
 
 #
 # Two-phase commit: prepared, through a crash, committed or not.
 #
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	BEGIN; SELECT process(-1, 0); PREPARE TRANSACTION 'one';
 	BEGIN; SELECT process(-2, 0); PREPARE TRANSACTION 'two';
 	BEGIN; SELECT roaring64_dedup_import('imported', 'bulk', '{-3}'); PREPARE TRANSACTION 'three';
 });
 $node->stop('immediate');
 $node->start;
-$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')});
+value(q{CALL roaring64_dedup_fold('seen')});
 my ($status, $out, $err) = $node->psql('postgres',
 	q{SET statement_timeout = '500ms'; SELECT process(-1, 0)});
 like($err, qr/statement timeout/, 'a claim waits for one that is prepared');
 ($status, $out, $err) = $node->psql('postgres',
 	q{SET statement_timeout = '500ms'; SELECT roaring64_dedup_import('imported', 'bulk', '{-4}')});
 like($err, qr/statement timeout/, 'and an import for another');
-$node->safe_psql('postgres',
-	q{COMMIT PREPARED 'one'; ROLLBACK PREPARED 'two'; COMMIT PREPARED 'three'});
-is( $node->safe_psql(
-		'postgres',
-		q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('imported', 'bulk', -3)}),
+value(q{COMMIT PREPARED 'one'; ROLLBACK PREPARED 'two'; COMMIT PREPARED 'three'});
+is(value(q{SELECT process(-1, 0), process(-2, 0), roaring64_dedup_claim('imported', 'bulk', -3)}),
 	'f|t|f',
 	'one that was committed is a duplicate, one that was rolled back is new');
 
@@ -194,21 +169,19 @@ is( $node->safe_psql(
 #
 for my $place ('claimed', 'folded')
 {
-	$node->safe_psql('postgres', q{SELECT process(-5, 0)});
-	$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen')})
+	value(q{SELECT process(-5, 0)});
+	value(q{CALL roaring64_dedup_fold('seen')})
 	  if $place eq 'folded';
 	# hint bits are set, pages pruned, a checkpoint is over
-	$node->safe_psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -5); CHECKPOINT});
-	is( $node->safe_psql(
-			'postgres', q{
+	value(q{SELECT roaring64_dedup_claim('seen', 'k', -5); CHECKPOINT});
+	is(value(q{
 		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5) OR roaring64_dedup_forget('seen', 'k', -7)),
 			count(*) FILTER (WHERE roaring64_dedup_claim_many('seen', 'k', ARRAY[-5, -1]) <> '{f,f}'),
 			pg_current_xact_id_if_assigned() IS NULL
 		FROM generate_series(1, 1000)}),
 		'0|0|t', "a duplicate that is $place, and forgetting what is not there, need no transaction id");
 	# what this backend writes: the server's own records come at any time
-	my $explained = $node->safe_psql('postgres',
-		q{EXPLAIN (ANALYZE, WAL, TIMING OFF) SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
+	my $explained = value(q{EXPLAIN (ANALYZE, WAL, TIMING OFF) SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
 	my $written = $explained =~ /WAL:.* bytes=(\d+)/ ? $1 : 0;
 	cmp_ok($written, '<', 1000,
 		"a thousand duplicates that are $place do not write a byte each");
@@ -217,13 +190,13 @@ for my $place ('claimed', 'folded')
 #
 # A standby: asked, refused to claim, promoted.
 #
-$node->safe_psql('postgres', q{SELECT roaring64_dedup_create('brief'); ALTER TABLE brief_claims SET UNLOGGED});
+value(q{SELECT roaring64_dedup_create('brief'); ALTER TABLE brief_claims SET UNLOGGED});
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
-$node->safe_psql('postgres', q{SELECT process(-10, 0); SELECT process(-11, 0)});
-$node->safe_psql('postgres', q{CALL roaring64_dedup_fold('seen'); SELECT process(-12, 0)});
+value(q{SELECT process(-10, 0); SELECT process(-11, 0)});
+value(q{CALL roaring64_dedup_fold('seen'); SELECT process(-12, 0)});
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is( $standby->safe_psql(
 		'postgres', q{SELECT roaring64_dedup_seen_many('seen', 'k', ARRAY[-10, -12, -13]), roaring64_dedup_seen('seen', 'k', -11)}),

@@ -35,7 +35,6 @@
 use strict;
 use warnings FATAL => 'all';
 
-use IPC::Run;
 use Time::HiRes qw(time usleep);
 
 use FindBin;
@@ -43,16 +42,14 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $wanted = effort(1000);
 my $clients = 6;
 
-my $node = PostgreSQL::Test::Cluster->new('stress');
-$node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('stress', allows_streaming => 1, conf => q{
 fsync = on
 max_connections = 50
 max_prepared_transactions = 10
@@ -62,14 +59,11 @@ restart_after_crash = off
 synchronous_standby_names = nobody
 synchronous_commit = local
 });
-$node->start;
-
-sub query { return $node->safe_psql('postgres', $_[0]); }
 
 # The sets: their names say what they are.
 my @sets = map { my $type = $_; map { $type . $_ } '_none', '_count', '_time' } 'bigint', 'uuid';
 
-query(q{
+value(q{
 	CREATE EXTENSION roaring64;
 	SELECT roaring64_dedup_create('recent', keep => 40, chunk_bits => 8);
 	CREATE TABLE history (set text, n integer, client integer, level text, how text, what text, answer boolean,
@@ -86,10 +80,10 @@ for my $set (@sets)
 {
 	my ($type, $window) = split /_/, $set;
 
-	query("SELECT roaring64_dedup_create('$set', id_type => '$type'" . ($type eq 'bigint' ? ', chunk_bits => 8' : '')
+	value("SELECT roaring64_dedup_create('$set', id_type => '$type'" . ($type eq 'bigint' ? ', chunk_bits => 8' : '')
 		  . ($window eq 'count' ? ', keep => 1000000' : $window eq 'time' ? q{, remember => '1 day'} : '') . ')');
 }
-query((q{
+value((q{
 	CREATE FUNCTION note(what text, detail text) RETURNS void LANGUAGE sql AS 'INSERT INTO violations VALUES ($1, $2)';
 
 	-- the id of a number
@@ -300,37 +294,18 @@ query((q{
 # so many that there are many chunks of UUIDs, of which some are cut
 for my $set (@sets)
 {
-	query("SELECT import('$set', 'k', ARRAY(SELECT -i FROM generate_series($_, $_ + 2499) AS i))") for 1, 2501;
-}
-
-sub start_session
-{
-	my ($statement, $connection) = @_;
-	my $session = { out => '', err => '' };
-
-	$session->{run} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres') . ($connection ? " $connection" : ''),
-			map { ('-c', $_) } ref $statement ? @$statement : $statement ],
-		'<', \undef, '>', \$session->{out}, '2>', \$session->{err});
-	return $session;
+	value("SELECT import('$set', 'k', ARRAY(SELECT -i FROM generate_series($_, $_ + 2499) AS i))") for 1, 2501;
 }
 
 # Errors that belong to what is done to the sessions.
 my $expected = qr/terminating connection|server closed the connection|connection to server|the database system is|canceling statement due to lock timeout|could not serialize|deadlock detected|does not exist|being folded by another session|was not folded|identifier "t_\w+" is already in use/;
 my @unexpected;
 
-sub runs
-{
-	my ($session) = @_;
-
-	return $session->{run}->pumpable && do { $session->{run}->pump_nb; $session->{run}->pumpable };
-}
-
 sub end_prepared
 {
-	for my $gid (split /\n/, query('SELECT gid FROM pg_prepared_xacts ORDER BY random() LIMIT 1'))
+	for my $gid (split /\n/, value('SELECT gid FROM pg_prepared_xacts ORDER BY random() LIMIT 1'))
 	{
-		query((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$gid'");
+		value((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$gid'");
 	}
 	return;
 }
@@ -350,7 +325,7 @@ sub finish_session
 {
 	my ($session) = @_;
 
-	$session->{run}->finish;
+	finish($session);
 	push @unexpected, grep { /(?:ERROR|FATAL|PANIC):/ && !/$expected/ } split /\n/, $session->{err};
 	return;
 }
@@ -365,11 +340,11 @@ my @others = (
 
 # What has been done so far, of which there may be too little yet.
 my @kinds = ('claim', 'forget', 'seen', 'claim mine', 'forget mine', 'import', 'window', 'look');
-sub transactions { return query(q{SELECT count(*) FROM done WHERE how = 'done'}); }
+sub transactions { return value(q{SELECT count(*) FROM done WHERE how = 'done'}); }
 sub all_tried
 {
-	return query('SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a') == 18 * @sets
-	  && query(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' AND what <> 'nothing' GROUP BY what HAVING count(*) > 3) AS d}) == @kinds;
+	return value('SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a') == 18 * @sets
+	  && value(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' AND what <> 'nothing' GROUP BY what HAVING count(*) > 3) AS d}) == @kinds;
 }
 
 my $rounds = 1 + effort(1);
@@ -398,12 +373,12 @@ for my $round (1 .. $rounds)
 	finish_session($_) for values %session;
 	start_after_kill($node) if $round < $rounds;
 }
-query("ROLLBACK PREPARED '$_'") for split /\n/, query('SELECT gid FROM pg_prepared_xacts');
+value("ROLLBACK PREPARED '$_'") for split /\n/, value('SELECT gid FROM pg_prepared_xacts');
 
 # While PREPARE TRANSACTION waits for the standby, its transaction is listed twice
 # among those that run.  If a fold commits meanwhile, the list is as long as before,
 # and the change that has looked before must look again after it.
-query(q{
+value(q{
 	CREATE TABLE beside (i integer);
 	CREATE FUNCTION wait_for_prepare() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
@@ -424,29 +399,29 @@ sub sleeps
 sub change_beside_prepare
 {
 	my ($set, $call, $is) = @_;
-	my $chunks = query("SELECT chunks FROM $set");
+	my $chunks = value("SELECT chunks FROM $set");
 
-	query("CREATE TRIGGER wait BEFORE INSERT ON ${set}_claims FOR EACH ROW EXECUTE FUNCTION wait_for_prepare()");
+	value("CREATE TRIGGER wait BEFORE INSERT ON ${set}_claims FOR EACH ROW EXECUTE FUNCTION wait_for_prepare()");
 	# of three transactions with a number the first is as a fold, the last has ended
-	query('BEGIN; ' . $is =~ s/CHUNKS/$chunks/r . q{; PREPARE TRANSACTION 'fold'});
+	value('BEGIN; ' . $is =~ s/CHUNKS/$chunks/r . q{; PREPARE TRANSACTION 'fold'});
 	my $prepares = start_session([ 'SET synchronous_commit = on', 'BEGIN', 'INSERT INTO beside VALUES (1)',
 		q{DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_prepared_xacts WHERE gid = 'fold') LOOP PERFORM pg_sleep(0.01); END LOOP; END $$},
 		q{PREPARE TRANSACTION 'held'} ], 'application_name=preparer');
 	sleeps('preparer');
-	query('INSERT INTO beside VALUES (2)');
+	value('INSERT INTO beside VALUES (2)');
 	my $changes = start_session("SELECT $call", 'application_name=claimer');
 	sleeps('claimer');
-	query(q{COMMIT PREPARED 'fold'});
-	$changes->{run}->finish;
-	query(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'preparer'});
-	$prepares->{run}->finish;
-	query(qq{ROLLBACK PREPARED 'held'; DROP TRIGGER wait ON ${set}_claims});
+	value(q{COMMIT PREPARED 'fold'});
+	finish($changes);
+	value(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'preparer'});
+	finish($prepares);
+	value(qq{ROLLBACK PREPARED 'held'; DROP TRIGGER wait ON ${set}_claims});
 	return $changes->{out} . $changes->{err};
 }
 
 for my $set (@sets)
 {
-	my $id = query("SELECT as_id('$set', 1)");
+	my $id = value("SELECT as_id('$set', 1)");
 	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[as_id('$set', 1)]::uuid[], NULL, NULL)";
 	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, ids FROM $split";
 	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
@@ -457,27 +432,27 @@ for my $set (@sets)
 	is(change_beside_prepare($set, "roaring64_dedup_forget('$set', 'held', '$id')", $gone), "f\n", '... or of one');
 }
 
-diag(query(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how) FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
-diag('counted ' . query('SELECT count(*) FROM history') . ' answers of shared ids, ' . query('SELECT count(DISTINCT xid) FROM history') . ' transactions');
+diag(value(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how) FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
+diag('counted ' . value('SELECT count(*) FROM history') . ' answers of shared ids, ' . value('SELECT count(DISTINCT xid) FROM history') . ' transactions');
 is(join("\n", @unexpected), '', 'no error but those that had to be');
-is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', 'no answer was wrong');
-is(query('SELECT * FROM check_history()'), '', 'the history is linearizable');
-is(query(q{SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a}), 18 * @sets, 'all products were tried');
+is(value('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', 'no answer was wrong');
+is(value('SELECT * FROM check_history()'), '', 'the history is linearizable');
+is(value(q{SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a}), 18 * @sets, 'all products were tried');
 for my $turn ('before', 'after')
 {
-	if ($turn eq 'after') { query("CALL roaring64_dedup_fold('$_')") for @sets; }
+	if ($turn eq 'after') { value("CALL roaring64_dedup_fold('$_')") for @sets; }
 	for my $set (@sets)
 	{
-		query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT look('$set'); COMMIT");
-		is(query("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(as_id('$set', n) ORDER BY as_id('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
+		value("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT look('$set'); COMMIT");
+		is(value("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(as_id('$set', n) ORDER BY as_id('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
 			"$set: changed and imported alone, $turn the last fold");
 	}
-	is(query('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");
+	is(value('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");
 }
-is(query(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er), '', 'nothing is left to fold');
+is(value(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er), '', 'nothing is left to fold');
 for my $what (@kinds)
 {
-	cmp_ok(query("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3, "there were transactions with $what");
+	cmp_ok(value("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3, "there were transactions with $what");
 }
 
 $node->stop;

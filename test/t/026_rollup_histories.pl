@@ -30,8 +30,8 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $wanted = 20_000;
@@ -40,9 +40,7 @@ my $plant = $ENV{ROARING64_TEST_PLANT} // '';
 # a fault may take longer to be found
 my $rounds = effort($plant ? 10 : 1);
 
-my $node = PostgreSQL::Test::Cluster->new('histories');
-$node->init;
-$node->append_conf('postgresql.conf', <<'CONF');
+my $node = start_server('histories', conf => <<'CONF');
 max_connections = 60
 max_prepared_transactions = 20
 deadlock_timeout = 20ms
@@ -52,7 +50,6 @@ jit = off
 max_pred_locks_per_transaction = 256
 log_min_messages = panic
 CONF
-$node->start;
 my $dir = $PostgreSQL::Test::Utils::tmp_check;
 my $has_merge = $node->pg_version >= 15;
 my $nulls = $node->pg_version >= 15;
@@ -92,7 +89,7 @@ for my $t (qw(f g p q))
 	CREATE TRIGGER note AFTER INSERT OR UPDATE ON $t FOR EACH ROW EXECUTE FUNCTION note();
 	} if $t =~ /[gp]/;
 }
-$node->safe_psql('postgres', qq{
+value(qq{
 	CREATE TABLE parent (p int PRIMARY KEY);
 	INSERT INTO parent SELECT generate_series(1, 60);
 	CREATE TABLE tenant (k int PRIMARY KEY);
@@ -117,13 +114,13 @@ $node->safe_psql('postgres', qq{
 });
 if ($ENV{ROARING64_TEST_STANDIN})
 {
-	$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
+	value('CREATE EXTENSION roaring64');
 	$node->psql('postgres', "ALTER DATABASE postgres SET my.fault = '$plant'");
 	$node->psql('postgres', slurp_file($ENV{ROARING64_TEST_STANDIN}));
 }
 else
 {
-	$node->safe_psql('postgres', 'CREATE EXTENSION roaring64_tables CASCADE');
+	value('CREATE EXTENSION roaring64_tables CASCADE');
 }
 
 # What is asked of each rollup: its source, its key in SQL, and where the rows are.
@@ -167,12 +164,6 @@ sub question
 		SELECT 'found', * FROM (SELECT $keys, members::bigint[], payers::bigint[], large::bigint[] FROM $sets $where " . ($where ? 'AND' : 'WHERE') . " NOT roaring64_is_empty(members | payers | large)
 			EXCEPT SELECT $keys, $list, '{}'), $list FILTER (WHERE paid), '{}'), $list FILTER (WHERE large), '{}')
 			FROM (" . rows($name) . ") AS r $where GROUP BY $keys) AS f";
-}
-
-sub value
-{
-	my ($query) = @_;
-	return $node->safe_psql('postgres', $query);
 }
 
 sub create
@@ -450,7 +441,7 @@ for my $round (1 .. $rounds)
 	# all that was prepared is ended now and then only
 	if ($round % 2 == 0 || $round == $rounds)
 	{
-		$node->safe_psql('postgres', q{SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid) FROM pg_prepared_xacts \gexec});
+		value(q{SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid) FROM pg_prepared_xacts \gexec});
 	}
 	for my $name (@lasting)
 	{

@@ -16,14 +16,12 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('peer');
-$node->init;
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
+my $node = start_server('peer');
+value('CREATE EXTENSION roaring64');
 
 #
 # Made there: {1,5,-1}; the multiples of 3 up to 15; {}; all from 10 to 199,999.
@@ -36,8 +34,7 @@ my %bytes = (
 	'0000000000000000' => '{}');
 for my $hex (sort keys %bytes)
 {
-	is( $node->safe_psql(
-			'postgres', qq{
+	is(value(qq{
 			CREATE TABLE t (id int PRIMARY KEY, members bytea);
 			INSERT INTO t VALUES (1, '\\x$hex'), (2, NULL);
 			ALTER TABLE t ALTER COLUMN members TYPE roaring64 USING members::bytea::roaring64;
@@ -54,8 +51,7 @@ for my $hex (sort keys %bytes)
 my (undef, $begin, $fill, $compare, $switch) =
   slurp_file('docs/migration.md') =~ /^```text\n(.*?)^```/msg;
 
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	CREATE TABLE audience (id int PRIMARY KEY, members bytea);
 	INSERT INTO audience SELECT i, int8range(i, i + 100)::roaring64::bytea FROM generate_series(1, 30000) i;
 	INSERT INTO audience VALUES (0, NULL)});
@@ -72,32 +68,30 @@ my $writers = IPC::Run::start(
 	'>', '/dev/null', '2>', $errors);
 
 $node->poll_query_until('postgres', 'SELECT count(*) > 30050 FROM audience') or die 'nothing is written';
-$node->safe_psql('postgres', $begin);
+value($begin);
 my $filled = 0;
-$filled++ while $node->safe_psql('postgres', "$fill\\echo :ROW_COUNT") ne '0';
+$filled++ while value("$fill\\echo :ROW_COUNT") ne '0';
 $writers->signal('TERM');
 $writers->finish;
 unlike(slurp_file($errors), qr/error/i, 'no writer gets an error');
 cmp_ok($filled, '>=', 3, 'the rows are filled in batches');
-is($node->safe_psql('postgres', $compare), '0', 'nothing that was written is lost');
-my $sum = $node->safe_psql('postgres', 'SELECT sum(hashtext(members::text)) FROM audience');
-$node->safe_psql('postgres', $switch);
-is( $node->safe_psql('postgres', q{SELECT sum(hashtext(members::bytea::text)), count(roaring64_min(members)) FROM audience}),
-	$sum . '|' . $node->safe_psql('postgres', 'SELECT count(members_old) FROM audience'),
+is(value($compare), '0', 'nothing that was written is lost');
+my $sum = value('SELECT sum(hashtext(members::text)) FROM audience');
+value($switch);
+is(value(q{SELECT sum(hashtext(members::bytea::text)), count(roaring64_min(members)) FROM audience}),
+	$sum . '|' . value('SELECT count(members_old) FROM audience'),
 	'the new column has taken the place of the old one');
-$node->safe_psql('postgres', 'DROP TABLE audience');
+value('DROP TABLE audience');
 
 SKIP:
 {
 	skip 'the server does not have pg_roaringbitmap 1.2 or newer', 1
-	  unless $node->safe_psql('postgres',
-		q{SELECT count(*) FROM pg_available_extension_versions WHERE name = 'roaringbitmap' AND version ~ '^(1\.[2-9]|[2-9])'});
+	  unless value(q{SELECT count(*) FROM pg_available_extension_versions WHERE name = 'roaringbitmap' AND version ~ '^(1\.[2-9]|[2-9])'});
 
 	my $seed = seed();
 
 	# Sets of every kind of container, without and with negative elements.
-	$node->safe_psql(
-		'postgres', qq{
+	value(qq{
 		CREATE EXTENSION roaringbitmap;
 		SELECT setseed(0.$seed);
 		CREATE TABLE elements AS
@@ -115,8 +109,7 @@ SKIP:
 		CREATE TABLE theirs AS SELECT * FROM audience;
 		ALTER TABLE audience ALTER COLUMN members TYPE roaring64 USING members::bytea::roaring64;
 	});
-	is( $node->safe_psql(
-			'postgres', q{
+	is(value(q{
 			SELECT count(*) FROM (
 				(SELECT id, e FROM audience, roaring64_elements(members) AS e EXCEPT TABLE elements)
 				UNION ALL
@@ -175,8 +168,7 @@ SKIP:
 		'rb64_to_array(a >> 1000)' => 'roaring64_shift(c, 1000)::bigint[]');
 	while (my ($theirs, $ours) = splice @same, 0, 2)
 	{
-		is( $node->safe_psql(
-				'postgres', qq{
+		is(value(qq{
 				SELECT count(*), count(*) FILTER (WHERE ($theirs) IS DISTINCT FROM ($ours))
 				FROM (SELECT t.members AS a, u.members AS b, o.members AS c, p.members AS d,
 						coalesce(roaring64_select(o.members, 3), 0) + t.id % 2 AS x
@@ -186,8 +178,7 @@ SKIP:
 			) =~ /^[1-9]\d+\|0$/ ? 'same' : 'different',
 			'same', "$theirs is $ours");
 	}
-	is( $node->safe_psql(
-			'postgres', q{
+	is(value(q{
 			SELECT rb64_to_array(rb64_or_agg(t.members)) IS NOT DISTINCT FROM roaring64_or_agg(o.members)::bigint[],
 				rb64_to_array(rb64_xor_agg(t.members)) IS NOT DISTINCT FROM roaring64_xor_agg(o.members)::bigint[],
 				rb64_to_array(rb64_and_agg(t.members)) IS NOT DISTINCT FROM roaring64_and_agg(o.members)::bigint[],
@@ -197,9 +188,9 @@ SKIP:
 			FROM theirs AS t JOIN audience AS o USING (id) WHERE NOT o.members && int8range(NULL, 0)}),
 		't|t|t|t|t|t', 'aggregates');
 	# where elements are negative, the order is the difference
-	is( $node->safe_psql('postgres', q{SELECT rb64_max('{1,-1}'), roaring64_max('{1,-1}'), rb64_rank('{1,5,-1}', 5), roaring64_rank('{1,5,-1}', 5)}),
+	is(value(q{SELECT rb64_max('{1,-1}'), roaring64_max('{1,-1}'), rb64_rank('{1,5,-1}', 5), roaring64_rank('{1,5,-1}', 5)}),
 		'-1|1|2|3', 'negative elements are last there and first here');
-	is($node->safe_psql('postgres', q{SELECT '{-1,5}'::roaringbitmap::roaringbitmap64::bytea::roaring64}),
+	is(value(q{SELECT '{-1,5}'::roaringbitmap::roaringbitmap64::bytea::roaring64}),
 		'{-1,5}', 'a 32-bit set by way of the 64-bit type');
 }
 

@@ -20,21 +20,17 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $batches = effort(10);
 my $seed = seed();
 my $plant = $ENV{ROARING64_TEST_PLANT} // '';
 
-my $node = PostgreSQL::Test::Cluster->new('shapes');
-$node->init;
-$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\njit = off\n");
-$node->start;
+my $node = start_server('shapes', conf => "fsync = off\nautovacuum = off\njit = off\n");
 
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE SCHEMA other;
 	CREATE SEQUENCE numbers;
@@ -215,7 +211,7 @@ $node->safe_psql(
 });
 
 my $what = q{'{k}', 'id', '{"ids": "mark IS NOT NULL", "mark": "mark"}'};
-$node->safe_psql('postgres', "CALL roaring64_rollup_create($_)") for
+value("CALL roaring64_rollup_create($_)") for
 	"'tree', 'leaves', $what, deletes => 'keep'",
 	"'tree', 'living', $what",
 	"'plain_a', 'sets_a', $what",
@@ -225,13 +221,13 @@ $node->safe_psql('postgres', "CALL roaring64_rollup_create($_)") for
 	"'plain_e', 'sets_e', $what";
 # the rows of the beginning, which a set that keeps them has although the first step
 # may take them away
-$node->safe_psql('postgres', q{SELECT compare(0, 'the beginning', '{}')});
+value(q{SELECT compare(0, 'the beginning', '{}')});
 if ($plant eq 'partitions')
 {
 	for ([ 'state', 'WHEN partitions <> copied', 'WHEN false' ], [ 'catch_up', 'ELSIF m.copied = m.partitions', 'ELSIF true' ])
 	{
 		my ($function, $from, $to) = @$_;
-		$node->safe_psql('postgres', qq{DO \$do\$
+		value(qq{DO \$do\$
 			DECLARE
 				def text := pg_get_functiondef('_roaring64_rollup_$function(regclass)'::regprocedure);
 			BEGIN
@@ -242,7 +238,7 @@ if ($plant eq 'partitions')
 }
 elsif ($plant eq 'parents')
 {
-	$node->safe_psql('postgres', join ';', map { "DROP TRIGGER sets_${_}_rollup ON plain_$_" } 'a' .. 'e');
+	value(join ';', map { "DROP TRIGGER sets_${_}_rollup ON plain_$_" } 'a' .. 'e');
 }
 
 # The errors that docs/rollups.md tells of, and those that PostgreSQL gives to
@@ -287,11 +283,11 @@ for my $batch (1 .. $batches)
 		$count{$name}++ if defined $name;
 		push @unknown, $error if !defined $name;
 	}
-	last if $node->safe_psql('postgres', 'SELECT count(*) FROM wrong') > 0;
+	last if value('SELECT count(*) FROM wrong') > 0;
 }
 # a fault that was put in gives errors of its own
 is(join("\n", @unknown), '', 'each error is one that is known') if $plant eq '';
-my $wrong = $node->safe_psql('postgres', 'SELECT step, target, set_name, missing, surplus, statement FROM wrong ORDER BY step LIMIT 5');
+my $wrong = value('SELECT step, target, set_name, missing, surplus, statement FROM wrong ORDER BY step LIMIT 5');
 if ($plant)
 {
 	isnt($wrong, '', "$plant: the fault is found");

@@ -11,7 +11,6 @@
 use strict;
 use warnings FATAL => 'all';
 
-use IPC::Run;
 use Time::HiRes qw(usleep);
 
 use FindBin;
@@ -21,17 +20,14 @@ use Crash;
 use Effort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $takers = 8;
 my $kills = effort(1);
 
-my $node = PostgreSQL::Test::Cluster->new('delay');
-$node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', "restart_after_crash = off\nmax_connections = 30");
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = start_server('delay', conf => "restart_after_crash = off\nmax_connections = 30", allows_streaming => 1);
+value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;
 	SELECT roaring64_delay_create('delayed', '256 ms');
 	CREATE TABLE taken (group_id bigint, id bigint, bucket timestamptz,
@@ -87,30 +83,6 @@ $node->safe_psql(
 	END $$;
 });
 
-my @sessions;
-
-# Starts a psql; what it prints is of interest only if it fails.
-sub start_session
-{
-	my ($statement) = @_;
-	my %session = (out => '');
-
-	$session{run} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', $statement ],
-		'<', \undef, '>', \$session{out}, '2>&1');
-	push @sessions, \%session;
-	return \%session;
-}
-
-sub finish
-{
-	my ($session) = @_;
-
-	return IPC::Run::finish($session->{run}) ? '' : "failed: $session->{out}";
-}
-
-sub value { return $node->safe_psql('postgres', $_[0]); }
-
 # Every message that was added is in one of three places, and no other is.
 my $accounts = q{
 	SELECT count(*) FROM (
@@ -139,7 +111,7 @@ is(join('', map { finish($_) } @all), '', 'eight takers at once end without an e
 is(value($accounts), "0\n0", 'each message was taken once');
 is(value(q{SELECT count(*) FROM taken}), '50000', '... and all of them');
 cmp_ok(value(q{SELECT count(DISTINCT taker) FROM taken}), '>', 3, '... by several takers');
-is( value(
+is(value(
 		q{SELECT count(*) FROM (
 			SELECT bucket >= lag(bucket) OVER (PARTITION BY taker, xmin::text ORDER BY n) AS ascending FROM taken) AS t
 		WHERE NOT ascending}),
@@ -190,6 +162,7 @@ is( $standby->safe_psql('postgres', q{SELECT roaring64_delay_count('delayed') ||
 $node->stop('immediate');
 $standby->promote;
 $node = $standby;
+ask($node);
 value(q{UPDATE come SET more = false});
 @all = map { start_session("CALL take($_, 500)") } 1 .. $takers;
 is(join('', map { finish($_) } @all), '', 'takers go on after a promotion');
@@ -202,7 +175,7 @@ is(value(q{SELECT count(*) FROM delayed}), '0', '... and nothing is left over');
 value(q{CALL add(6000000, 5)});
 my $dump = "$PostgreSQL::Test::Utils::tmp_check/delayed.sql";
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'delayed', '-t', 'added', '-f', $dump ], 'a dump');
-$node->safe_psql('postgres', 'CREATE DATABASE copy');
+value('CREATE DATABASE copy');
 $node->safe_psql('copy', 'CREATE EXTENSION roaring64_tables CASCADE');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ], '... is restored');
 my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, group_id)) FROM delayed AS d};

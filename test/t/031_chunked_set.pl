@@ -8,19 +8,18 @@
 use strict;
 use warnings FATAL => 'all';
 
-use IPC::Run;
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $writers = 8;
 
-my $node = PostgreSQL::Test::Cluster->new('chunked_set');
-$node->init;
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = start_server('chunked_set');
+value(q{
 	CREATE EXTENSION roaring64;
 	CREATE TABLE large (chunk bigint PRIMARY KEY, ids roaring64 NOT NULL);
 	CREATE PROCEDURE write(me bigint) LANGUAGE plpgsql AS $$
@@ -51,8 +50,6 @@ $node->safe_psql(
 	END $$;
 });
 
-sub value { return $node->safe_psql('postgres', $_[0]); }
-
 # What one writer leaves, alone.
 my $of_one = q{
 	SELECT md5(string_agg(e::text, ' ' ORDER BY e)) || ' ' || count(*)
@@ -66,17 +63,8 @@ for my $me (0 .. $writers - 1)
 is(scalar(grep { /^\w+ \d{4,}$/ } @alone), $writers, 'each writer leaves thousands of ids');
 
 value('TRUNCATE large');
-my @sessions;
-for my $me (0 .. $writers - 1)
-{
-	my %session = (out => '');
-	$session{run} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', "CALL write($me)" ],
-		'<', \undef, '>', \$session{out}, '2>&1');
-	push @sessions, \%session;
-}
-my $failed = join '', map { IPC::Run::finish($_->{run}) ? '' : $_->{out} } @sessions;
-is($failed, '', 'eight writers at once end without an error');
+my @sessions = map { start_session("CALL write($_)") } 0 .. $writers - 1;
+is(join('', map { finish($_) } @sessions), '', 'eight writers at once end without an error');
 for my $me (0 .. $writers - 1)
 {
 	is(value(sprintf($of_one =~ s/% 1000/%% 1000/r, $me, $me + 500)), $alone[$me], "writer $me has left the same among the others");

@@ -20,11 +20,11 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use IPC::Run;
 use Time::HiRes qw(usleep);
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $wanted = effort(800);
@@ -32,12 +32,8 @@ my $kills = effort(1);
 my $writers = 8;
 seed();
 
-my $node = PostgreSQL::Test::Cluster->new('dict');
-$node->init(allows_streaming => 'logical');
-$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = start_server('dict', conf => "restart_after_crash = on\n", allows_streaming => 'logical');
+value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;
 	SELECT roaring64_dict_create('users', 'text');
 	CREATE TABLE told (key text NOT NULL, code bigint NOT NULL);
@@ -68,29 +64,24 @@ $node->safe_psql(
 
 my $errors = '';
 
-sub value { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
-
 # Writes until the time is over, in sessions that may be killed.
 sub writer
 {
-	my %session = (out => '');
 	my $level = ('repeatable read', 'serializable', ('read committed') x 6)[ rand 8 ];
-	$session{run} = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c', "SET default_transaction_isolation = '$level'", '-c', 'CALL write(200)' ],
-		'<', \undef, '>', \$session{out}, '2>&1');
-	return \%session;
+
+	return start_session([ "SET default_transaction_isolation = '$level'", 'CALL write(200)' ]);
 }
 
 # What a session may say that was killed, met a server that had been, or was
 # refused when it wrote down that it had been refused.
-sub finish
+sub end_writer
 {
 	my ($session) = @_;
 
-	IPC::Run::finish($session->{run});
-	$errors .= $session->{out}
-	  if $session->{out} =~ /ERROR|FATAL|PANIC/
-	  && $session->{out} !~ /could not serialize access|terminating connection|the database system is|server closed the connection|Connection refused|No such file/;
+	finish($session);
+	$errors .= $session->{err}
+	  if $session->{err} =~ /ERROR|FATAL|PANIC/
+	  && $session->{err} !~ /could not serialize access|terminating connection|the database system is|server closed the connection|Connection refused|No such file/;
 }
 
 my ($killed, $crashed) = (0, 0);
@@ -104,7 +95,7 @@ while ($encoded_batches < $wanted)
 	{
 		$crashed++;
 		kill_server($node);
-		finish($_) for @sessions;
+		end_writer($_) for @sessions;
 		start_after_kill($node);
 		@sessions = map { writer() } 1 .. $writers;
 	}
@@ -116,12 +107,12 @@ while ($encoded_batches < $wanted)
 	for my $session (@sessions)
 	{
 		next if $session->{run}->pumpable;
-		finish($session);
+		end_writer($session);
 		$session = writer();
 	}
 }
-$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL write%'});
-finish($_) for @sessions;
+value(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL write%'});
+end_writer($_) for @sessions;
 is($errors, '', 'no session ends with an error of its own');
 
 my ($batches, $encoded, $refused) = split /\|/, value('SELECT count(*) FILTER (WHERE encoded > 0), sum(encoded), sum(refused) FROM counted');
@@ -152,8 +143,8 @@ my ($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dict_en
 like($err, qr/cannot execute \w+ in a read-only transaction/, 'but not new ones');
 $standby->stop;
 
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->safe_psql('postgres', 'CREATE DATABASE subscriber');
+value('CREATE DATABASE restored');
+value('CREATE DATABASE subscriber');
 my $dump = $PostgreSQL::Test::Utils::tmp_check . '/dict.sql';
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 'dumped');
 command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'restored');

@@ -20,8 +20,8 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $kills = effort(3);
@@ -33,12 +33,8 @@ my ($made) = $section =~ /^```sql\n(CREATE TABLE watched .*?)^```/ms;
 my ($taken) = $section =~ /^WITH taken AS \((.*?)\)\nSELECT/ms;
 ok($made && $taken, 'the page has the statements');
 
-my $node = PostgreSQL::Test::Cluster->new('entered_left');
-$node->init;
-$node->append_conf('postgresql.conf', 'restart_after_crash = off');
-$node->start;
-$node->safe_psql(
-	'postgres', qq{
+my $node = start_server('entered_left', conf => 'restart_after_crash = off');
+value(qq{
 	CREATE EXTENSION roaring64;
 	$made
 	CREATE TABLE copy (name text PRIMARY KEY, users roaring64 NOT NULL DEFAULT '{}');
@@ -87,14 +83,14 @@ sub start
 
 for my $round (1 .. $kills)
 {
-	my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM read');
+	my $before = value('SELECT count(*) FROM read');
 	my @clients = (
 		start('pgbench', '-n', '-c', 4, '-T', 60, '-f', $writes, $node->connstr('postgres')),
 		start('psql', '-X', '-d', $node->connstr('postgres'), '-c', 'CALL read_changes(1000000)'));
 
 	for (1 .. 600)
 	{
-		last if $node->safe_psql('postgres', 'SELECT count(*) FROM read') > $before + 300;
+		last if value('SELECT count(*) FROM read') > $before + 300;
 		usleep(100_000);
 	}
 	usleep(int rand 200_000);
@@ -102,19 +98,18 @@ for my $round (1 .. $kills)
 	$_->finish for @clients;
 	start_after_kill($node);
 }
-$node->safe_psql('postgres', q{
+value(q{
 	DO $$ BEGIN
 		WHILE EXISTS (SELECT FROM watched_change) LOOP CALL read_changes(1); END LOOP;
 	END $$});
 
-cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM read'), '>', 300 * $kills, 'changes were read');
-is( $node->safe_psql(
-		'postgres', q{
+cmp_ok(value('SELECT count(*) FROM read'), '>', 300 * $kills, 'changes were read');
+is(value(q{
 	SELECT name, w.users - c.users, c.users - w.users FROM watched AS w FULL JOIN copy AS c USING (name)
 	WHERE coalesce(w.users, '{}') <> coalesce(c.users, '{}')}),
 	'',
 	"after $kills kills the reader has the same sets");
-is($node->safe_psql('postgres', 'SELECT (SELECT count(*) FROM wrong), count(*) - count(DISTINCT n) FROM read'),
+is(value('SELECT (SELECT count(*) FROM wrong), count(*) - count(DISTINCT n) FROM read'),
 	'0|0', 'and nothing came twice or in another order');
 
 $node->stop;

@@ -18,8 +18,8 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $cases = effort(250);
@@ -130,15 +130,11 @@ sub mutated_bytes
 	return $bytes;
 }
 
-my $node = PostgreSQL::Test::Cluster->new('hostile');
-$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
-$node->append_conf('postgresql.conf', "statement_timeout = '10min'\n");
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION roaring64');
+my $node = start_server('hostile', conf => "statement_timeout = '10min'\n", extra => [ '--locale=C', '--encoding=UTF8' ]);
+value('CREATE EXTENSION roaring64');
 
 # Sets of every shape, as bytes.
-my @sets = map { pack 'H*', $_ } split /\n/, $node->safe_psql(
-	'postgres', q{
+my @sets = map { pack 'H*', $_ } split /\n/, value(q{
 	SELECT encode(roaring64_send(s), 'hex')
 	FROM (VALUES ('{}'::roaring64), ('{5}'), ('{5,6,7,8,100}'), ('{-1,0,65536,4294967296}'),
 		('{-9223372036854775808,9223372036854775807}')) v (s)
@@ -234,12 +230,10 @@ open my $list, '>:raw', "$folder/inputs" or die "inputs: $!";
 print $list join("\t", @$_), "\n" for @inputs;
 close $list or die "inputs: $!";
 
-my $soft = $node->safe_psql('postgres',
-	q{SELECT count(*) FROM pg_proc WHERE proname = 'pg_input_is_valid'});
+my $soft = value(q{SELECT count(*) FROM pg_proc WHERE proname = 'pg_input_is_valid'});
 my $valid = $soft ? q{pg_input_is_valid(words, 'roaring64')} : 'NULL';
 
-$node->safe_psql(
-	'postgres', qq{
+value(qq{
 	CREATE TABLE incoming (s roaring64);
 	CREATE TABLE inputs (way text, kind text, hex text, file text, id serial,
 		state text, message text, s roaring64, soft boolean);
@@ -279,8 +273,7 @@ is($status, 0, "no input ended the session (seed $seed)") or diag($err);
 
 diag("random input, seed $seed: way, kind, tried, taken, refused");
 diag(
-	$node->safe_psql(
-		'postgres', q{
+	value(q{
 	SELECT format('%s %s: %s tried, %s taken%s', way, kind, sum(n),
 			coalesce(sum(n) FILTER (WHERE state = 'taken'), 0),
 		string_agg(format(', %s with %s', n, state), '' ORDER BY state) FILTER (WHERE state <> 'taken'))
@@ -296,8 +289,7 @@ sub none
 {
 	my ($condition, $name) = @_;
 
-	is( $node->safe_psql('postgres',
-			"SELECT $sample FROM inputs WHERE $condition ORDER BY id LIMIT 5"),
+	is(value("SELECT $sample FROM inputs WHERE $condition ORDER BY id LIMIT 5"),
 		'', $name);
 }
 none("state IS NULL OR (state <> 'taken' AND ($allowed) IS NOT TRUE)",
@@ -324,8 +316,7 @@ none("soft <> (state = 'taken')", 'soft errors are for the same input as hard on
 
 # Or the mutations have become too wild to say anything.  Some are taken once in 25
 # times, so fewer than are usual may all be refused.
-is( $node->safe_psql(
-		'postgres', q{
+is(value(q{
 	SELECT way, kind FROM inputs WHERE kind = 'mutated'
 	GROUP BY way, kind
 	HAVING count(*) >= 250 AND (count(*) FILTER (WHERE state = 'taken') = 0 OR count(*) FILTER (WHERE state <> 'taken') = 0)}),

@@ -18,16 +18,17 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 plan skip_all => 'there is no prlimit' if system('prlimit --version >/dev/null 2>&1') != 0;
 
-my $node = PostgreSQL::Test::Cluster->new('shortage');
 # WAL files are below the limits of file size
-$node->init(extra => ['--wal-segsize=1']);
-$node->append_conf('postgresql.conf', q{
+my $node = init_server('shortage', extra => ['--wal-segsize=1'], conf => q{
 autovacuum = off
 jit = off
 max_wal_size = 1GB
@@ -49,8 +50,6 @@ else
 {
 	$node->start;
 }
-
-sub value { return $node->safe_psql('postgres', $_[0]) }
 
 value(
 	q{
@@ -286,7 +285,7 @@ SKIP:
 		is(value($state), $before, "full disk, $name: nothing has happened");
 	}
 
-	$node->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$small'");
+	value("CREATE TABLESPACE small LOCATION '$small'");
 	full('index build', 'SET default_tablespace = small; CREATE INDEX made ON sets USING gin (s)',
 		q{SELECT to_regclass('made'), count(*) FROM sets});
 	value(q{SET default_tablespace = small; CREATE INDEX made ON sets USING gin (s gin_roaring64_ops (key = container));});

@@ -21,24 +21,19 @@ use lib "$FindBin::RealBin/../perl";
 
 use Crash;
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $kills = effort(1);
 my $seed = seed();
 
-my $node = PostgreSQL::Test::Cluster->new('mixed');
-$node->init;
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('mixed', conf => q{
 restart_after_crash = off
 log_statement = none
 deadlock_timeout = 100ms
 autovacuum_naptime = 1
 });
-$node->start;
-
-sub value { return $node->safe_psql('postgres', $_[0]) }
 
 value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;

@@ -16,8 +16,8 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $count = 150 * effort(1);
@@ -25,12 +25,7 @@ my $seed = seed();
 
 my $page_size = 8192;
 
-my $node = PostgreSQL::Test::Cluster->new('files');
-$node->init(no_data_checksums => 1);
-$node->append_conf('postgresql.conf', "statement_timeout = '10min'\nautovacuum = off\n");
-$node->start;
-
-sub value { return $node->safe_psql('postgres', $_[0]) }
+my $node = start_server('files', conf => "statement_timeout = '10min'\nautovacuum = off\n", no_data_checksums => 1);
 
 # Sets of each shape, within the row or not, compressed or not; each is there
 # again in a table that is left alone.
@@ -169,7 +164,7 @@ for my $table (@tables)
 # Bytes that are read as foreign ones are refused as such; a shift can go past
 # the last bigint, and a result be too large.  The server has no error code of
 # its own for a compression method that there is not.
-is( value(q{
+is(value(q{
 	SELECT stored, k, expression, outcome FROM outcomes
 	WHERE outcome <> 'answered' AND outcome !~ '^XX001'
 		AND NOT (outcome ~ '^22P03' AND expression ~ 's::bytea::roaring64')

@@ -8,13 +8,14 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('schema');
-$node->init;
-$node->start;
+my $node = start_server('schema');
 
 # What each of these gives is the same in every schema.
 my $make = q{
@@ -55,14 +56,14 @@ sub in_schema
 	return $sql =~ s/\bX\./$schema./gr;
 }
 
-my $icu = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_collation
+my $icu = value(q{SELECT count(*) FROM pg_collation
 	WHERE collname = 'en-x-icu' AND current_setting('server_version_num')::int >= 150000});
 my %answers;
 my %schema = (plain => 'bitmaps', quoted => '"x y"');
 for my $base (sort keys %schema)
 {
 	my $order = $base eq 'quoted' && $icu ? "TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en'" : '';
-	$node->safe_psql('postgres', "CREATE DATABASE $base $order");
+	value("CREATE DATABASE $base $order");
 	$node->safe_psql($base, "CREATE SCHEMA $schema{$base}; CREATE EXTENSION roaring64_tables SCHEMA $schema{$base} CASCADE");
 	$node->safe_psql($base, in_schema($schema{$base}, $make));
 	$answers{$base} = $node->safe_psql($base, in_schema($schema{$base}, $use));
@@ -74,7 +75,7 @@ for my $base (sort keys %schema)
 {
 	my $dump = "$PostgreSQL::Test::Utils::tmp_check/$base.dump";
 	$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr($base) ], "$base: dumped");
-	$node->safe_psql('postgres', "CREATE DATABASE restored_$base");
+	value("CREATE DATABASE restored_$base");
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr("restored_$base"), $dump ], "$base: restored");
 	my $again = in_schema($schema{$base}, q{
 		SELECT X.roaring64_dedup_claim_many('seen', 'k', '{7,8,9}'), X.roaring64_delay_add('later', 9, 9, to_timestamp(9)),
@@ -88,7 +89,7 @@ for my $name ('50%', q{o'clock}, 'a$b', 'a\\b', 'a""b')
 	my (undef, undef, $error) = $node->psql('postgres', qq{CREATE SCHEMA "$name"; CREATE EXTENSION roaring64_tables SCHEMA "$name" CASCADE});
 	like($error, qr/whose name contains|must not contain any of/, "not in schema $name");
 }
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_extension WHERE extname ~ \'^roaring64\''), '0', 'and neither is there');
+is(value('SELECT count(*) FROM pg_extension WHERE extname ~ \'^roaring64\''), '0', 'and neither is there');
 
 $node->stop;
 done_testing();

@@ -14,15 +14,16 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('other_queries');
-$node->init;
-$node->start;
+my $node = start_server('other_queries');
 
-$node->safe_psql('postgres', q{
+value(q{
 	CREATE SCHEMA test;
 	CREATE DOMAIN test.seats AS int8range;
 	CREATE DOMAIN test.id AS bigint;
@@ -114,8 +115,6 @@ $node->safe_psql('postgres', q{
 	UPDATE test.tried SET given = test.given(test.with_parameters(expression))
 	WHERE valid AND expression ~ '^NULL | NULL$';
 });
-
-sub value { return $node->safe_psql('postgres', $_[0]) }
 
 # What has changed, as lines.
 sub changed
