@@ -22,8 +22,8 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
 use Effort;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 plan skip_all => 'there is no /proc' unless -r '/proc/self/statm';
@@ -88,12 +88,8 @@ my %families = (
 	'refusals' => q{refused(a, i)},
 );
 
-my $node = PostgreSQL::Test::Cluster->new('memory');
-$node->init;
-$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\n");
-$node->start;
-$node->safe_psql(
-	'postgres', q{
+my $node = start_server('memory', conf => "jit = off\nmax_parallel_workers_per_gather = 0\n");
+value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE t (a roaring64, b roaring64);
 	ALTER TABLE t ALTER b SET STORAGE EXTERNAL;
@@ -139,14 +135,13 @@ my $made = 0;
 for my $family (sort keys %families)
 {
 	my $expressions = $families{$family};
-	my $each = $node->safe_psql('postgres', "SELECT num_nulls($expressions) + num_nonnulls($expressions)
+	my $each = value("SELECT num_nulls($expressions) + num_nonnulls($expressions)
 		FROM t, (VALUES (1::bigint)) v (i) LIMIT 1");
 	# two rows in t
 	my $rounds = int($per_family / $each / 2) + 100;
 	my $tenth = int($rounds / 10);
 
-	my $grown = $node->safe_psql(
-		'postgres', qq{
+	my $grown = value(qq{
 		SELECT max(process) FILTER (WHERE i = $rounds) - max(process) FILTER (WHERE i = $tenth),
 			max(contexts) FILTER (WHERE i = $rounds) - max(contexts) FILTER (WHERE i = $tenth)
 		FROM (SELECT i,
@@ -167,8 +162,7 @@ diag("$made calls measured");
 
 # What a session knew of a dedup set goes with it.  The server keeps some 6 kB of
 # its own for the tables.
-my $dropped = $node->safe_psql(
-	'postgres', q{
+my $dropped = value(q{
 	CREATE PROCEDURE come_and_go(n int) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR i IN 1..n LOOP
@@ -191,8 +185,7 @@ note("dropped sets: $dropped bytes more after 50");
 # A batch has one chunk in memory at a time, of however many its ids are: 1,000 of
 # 128 kB that are compressed, and as many that are not.  The shared buffers that it
 # reads have been touched before, since they count towards the process.
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	SELECT roaring64_dedup_create('wide');
 	ALTER TABLE wide_chunks ALTER ids SET STORAGE EXTENDED;
 	INSERT INTO wide_chunks (key, chunk, generation, ids)
@@ -201,8 +194,7 @@ $node->safe_psql(
 		generate_series(0::bigint, 999) c;
 	ALTER TABLE wide_chunks ALTER ids SET STORAGE EXTERNAL;
 	INSERT INTO wide_chunks SELECT 'plain', chunk, generation, ids | 1 FROM wide_chunks});
-my $wide = $node->safe_psql(
-	'postgres', q{
+my $wide = value(q{
 	CREATE FUNCTION pg_temp.peak() RETURNS bigint VOLATILE LANGUAGE sql RETURN
 		(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:[[:space:]]*([0-9]+)')::bigint * 1024);
 	SELECT count(*) AS touched FROM generate_series(0::bigint, 999) c, unnest('{k,plain}'::text[]) key
@@ -218,15 +210,13 @@ cmp_ok($peak, '<', 32 * 1024 * 1024, 'and not all of the chunks are in memory at
 note("many chunks: $peak bytes more");
 
 # The same of UUIDs, a batch of which has one id of each chunk.
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	SELECT roaring64_dedup_create('parts', id_type => 'uuid');
 	INSERT INTO parts_chunks (key, chunk, generation, ids)
 	SELECT 'k', ((c::bigint << 48)::bit(64) # b'1'::bit(64))::bigint, 0,
 		ARRAY(SELECT (lpad(to_hex(c), 4, '0') || md5(i::text || c::text))::varchar(32)::uuid AS u FROM generate_series(1, 300) i ORDER BY u)
 	FROM generate_series(0, 8191) c});
-my $parts = $node->safe_psql(
-	'postgres', q{
+my $parts = value(q{
 	CREATE FUNCTION pg_temp.peak() RETURNS bigint VOLATILE LANGUAGE sql RETURN
 		(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:[[:space:]]*([0-9]+)')::bigint * 1024);
 	CREATE TEMP TABLE asked AS SELECT array_agg(ids[c % 300 + 1]) AS ids FROM (SELECT ids, row_number() OVER () AS c FROM parts_chunks) AS p;

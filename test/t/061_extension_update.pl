@@ -14,8 +14,11 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 # Only where the installation is a copy that we may write to.
@@ -68,9 +71,7 @@ END
 	unlink map { glob "$scripts/$_--{*--,}{$made_up,99.0}.sql" } keys %changes if defined $scripts;
 }
 
-my $node = PostgreSQL::Test::Cluster->new('update');
-$node->init;
-$node->start;
+my $node = start_server('update');
 
 # All that an extension has, by name and with all that was said of it; no OID.
 my %catalog = map { $_ => qq{
@@ -165,11 +166,11 @@ for my $extension (sort keys %changes)
 {
 	for my $version (@{ $versions{$extension} }, $made_up)
 	{
-		$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+		value('CREATE DATABASE fresh');
 		$node->safe_psql('fresh', creation($extension, $version));
 		$fresh{$extension}{$version} = $node->safe_psql('fresh', $catalog{$extension});
 		$kept{$version} = [ split /\n/, $node->safe_psql('fresh', $promised) ] if $extension eq 'roaring64';
-		$node->safe_psql('postgres', 'DROP DATABASE fresh');
+		value('DROP DATABASE fresh');
 	}
 	cmp_ok(scalar(split /\n/, $fresh{$extension}{ $default{$extension} }), '>', 75, "the catalogs of $extension are read");
 	isnt($fresh{$extension}{$made_up}, $fresh{$extension}{ $default{$extension} }, 'the made up version is another');
@@ -182,7 +183,7 @@ sub update
 	my $name = "$extension $old to $new";
 	my ($other) = grep { $_ ne $extension } keys %changes;
 
-	$node->safe_psql('postgres', 'CREATE DATABASE updated');
+	value('CREATE DATABASE updated');
 	$node->safe_psql('updated', creation($extension, $old) . $use);
 	my $before  = $node->safe_psql('updated', $answers);
 	my $written = $node->safe_psql('updated', $write);
@@ -210,7 +211,7 @@ sub update
 	# dumped, restored
 	my $dump = "$PostgreSQL::Test::Utils::tmp_check/updated.dump";
 	$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('updated') ], "$name: dumped");
-	$node->safe_psql('postgres', 'CREATE DATABASE restored');
+	value('CREATE DATABASE restored');
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], "$name: restored");
 	is($node->safe_psql('restored', $answers), $before, "$name: and the same");
 	is($node->safe_psql('restored', $write), $written, "$name: and is written to as before");
@@ -225,8 +226,8 @@ sub update
 	}
 	$node->safe_psql('restored', 'DROP EXTENSION roaring64 CASCADE; ' . creation($extension, $new));
 	is($node->safe_psql('restored', $catalog{$extension}), $fresh{$extension}{$new}, "$name: dropped and created again");
-	$node->safe_psql('postgres', 'DROP DATABASE restored');
-	$node->safe_psql('postgres', 'DROP DATABASE updated');
+	value('DROP DATABASE restored');
+	value('DROP DATABASE updated');
 	return;
 }
 
@@ -256,7 +257,7 @@ for my $extension (sort keys %changes)
 	}
 
 	# Every version leads to the default one.
-	is($node->safe_psql('postgres', qq{SELECT string_agg(source, ' ') FROM pg_extension_update_paths('$extension')
+	is(value(qq{SELECT string_agg(source, ' ') FROM pg_extension_update_paths('$extension')
 		WHERE target = '$default{$extension}' AND path IS NULL AND source <> '$made_up'}),
 		'', "every version of $extension can be updated to $default{$extension}");
 }
@@ -273,7 +274,7 @@ my (undef, undef, $created) = $node->psql('postgres', "CREATE EXTENSION roaring6
 my (undef, undef, $updated) = $node->psql('postgres', creation('roaring64', $default{roaring64}) . "\nALTER EXTENSION roaring64 UPDATE TO '$newer'");
 like($created, $refused, 'a newer script does not create the extension with this library');
 like($updated, $refused, 'nor does it update the extension');
-is($node->safe_psql('postgres', q{SELECT (roaring64_version()).script, to_regclass('is_not_left')}),
+is(value(q{SELECT (roaring64_version()).script, to_regclass('is_not_left')}),
 	"$default{roaring64}|", 'which stays as it was');
 
 $node->stop;
