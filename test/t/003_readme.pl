@@ -203,8 +203,8 @@ cmp_ok(scalar(grep { @{ $_->{options} } } @examples),
 #
 my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
-# lz4 is the default from 19 on, in servers that have it
-$node->append_conf('postgresql.conf', "default_toast_compression = pglz");
+# lz4 is the default from 19 on, in servers that have it; one page has a logical slot
+$node->append_conf('postgresql.conf', "default_toast_compression = pglz\nwal_level = logical");
 $node->start;
 
 # What psql prints in a database, errors included, without space at the ends of
