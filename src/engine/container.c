@@ -163,119 +163,21 @@ r64_container_select(const r64_container *c, uint32_t n)
 	return R64_LOW_MAX;
 }
 
-/* First bit >= low of a bitset, or of its complement. */
-static bool
-bitset_next(const r64_container *c, uint32_t low, uint64_t invert,
-			uint16_t *found)
+/* The last of the consecutive bits that begin with low in a bitset. */
+static uint32_t
+bitset_run_end(const r64_container *c, uint32_t low)
 {
 	uint32_t	i = low / 64;
-	uint64_t	word;
+	uint64_t	gaps = ~word_at(c, i) & (~UINT64_C(0) << (low % 64));
 
-	if (low > R64_LOW_MAX)
-		return false;
-	word = (word_at(c, i) ^ invert) & (~UINT64_C(0) << (low % 64));
-	while (word == 0)
+	while (gaps == 0)
 	{
 		if (++i == R64_BITSET_WORDS)
-			return false;
-		word = word_at(c, i) ^ invert;
+			return R64_LOW_MAX;
+		gaps = ~word_at(c, i);
 	}
-	*found = (uint16_t) (i * 64 + (uint32_t) __builtin_ctzll(word));
-	return true;
-}
-
-static bool
-bitset_prev(const r64_container *c, uint32_t low, uint16_t *found)
-{
-	uint32_t	i = low / 64;
-	uint64_t	word = word_at(c, i) & (~UINT64_C(0) >> (63 - low % 64));
-
-	while (word == 0)
-	{
-		if (i-- == 0)
-			return false;
-		word = word_at(c, i);
-	}
-	*found = (uint16_t) (i * 64 + 63 - (uint32_t) __builtin_clzll(word));
-	return true;
-}
-
-/* Finds the first value >= low; returns false if there is none. */
-static bool
-next_value(const r64_container *c, uint32_t low, uint16_t *found)
-{
-	uint32_t	i;
-	int32_t		run;
-
-	switch (c->type)
-	{
-		case R64_ARRAY:
-			i = lower_bound(c->data, c->card, low);
-			if (i == c->card)
-				return false;
-			*found = value_at(c, i);
-			return true;
-		case R64_BITSET:
-			return bitset_next(c, low, 0, found);
-		case R64_RUN:
-			run = r64_find_run(c->data, c->nruns, low);
-			if (run >= 0 && low <= run_end(c, (uint32_t) run))
-			{
-				*found = (uint16_t) low;
-				return true;
-			}
-			if ((uint32_t) (run + 1) == c->nruns)
-				return false;
-			*found = r64_run_start(c->data, (uint32_t) (run + 1));
-			return true;
-	}
-	return false;
-}
-
-/* Finds the last value <= low; returns false if there is none. */
-static bool
-prev_value(const r64_container *c, uint32_t low, uint16_t *found)
-{
-	uint32_t	i;
-	int32_t		run;
-
-	switch (c->type)
-	{
-		case R64_ARRAY:
-			i = lower_bound(c->data, c->card, low + 1);
-			if (i == 0)
-				return false;
-			*found = value_at(c, i - 1);
-			return true;
-		case R64_BITSET:
-			return bitset_prev(c, low, found);
-		case R64_RUN:
-			run = r64_find_run(c->data, c->nruns, low);
-			if (run < 0)
-				return false;
-			*found = (uint16_t) (low <= run_end(c, (uint32_t) run) ?
-								 low : run_end(c, (uint32_t) run));
-			return true;
-	}
-	return false;
-}
-
-uint16_t
-r64_container_min(const r64_container *c)
-{
-	uint16_t	low = 0;
-
-	(void) next_value(c, 0, &low);
-	return low;
-}
-
-uint16_t
-r64_container_max(const r64_container *c)
-{
-	uint16_t	low = 0;
-
-	(void) prev_value(c, R64_LOW_MAX, &low);
-	return low;
+	i = i * 64 + (uint32_t) __builtin_ctzll(gaps);
+	return i > low ? i - 1 : low;
 }
 
 /*
@@ -287,7 +189,6 @@ r64_container_run_end(const r64_container *c, uint32_t low)
 {
 	uint32_t	i;
 	int32_t		run;
-	uint16_t	gap;
 
 	switch (c->type)
 	{
@@ -300,8 +201,7 @@ r64_container_run_end(const r64_container *c, uint32_t low)
 			}
 			break;
 		case R64_BITSET:
-			low = bitset_next(c, low, ~UINT64_C(0), &gap) ?
-				(gap > low ? (uint32_t) gap - 1 : low) : R64_LOW_MAX;
+			low = bitset_run_end(c, low);
 			break;
 		case R64_RUN:
 			run = r64_find_run(c->data, c->nruns, low);
@@ -419,4 +319,20 @@ r64_container_read(const r64_container *c, uint64_t base,
 			return read_runs(c, base, lo, hi, reverse, out, n);
 	}
 	return 0;
+}
+
+uint16_t
+r64_container_min(const r64_container *c)
+{
+	return r64_container_select(c, 0);
+}
+
+/* Returns the largest value, or 0 if a damaged container has none. */
+uint16_t
+r64_container_max(const r64_container *c)
+{
+	int64_t		value = 0;
+
+	(void) r64_container_read(c, 0, 0, R64_LOW_MAX, true, &value, 1);
+	return (uint16_t) value;
 }
