@@ -14,8 +14,6 @@
 #include "pairs.h"
 #include "writer.h"
 
-#define FIRST_VALUES	64
-
 /*
  * A pair of containers of the same key, as views of their two types, in the
  * order in which kernels for mixed pairs take them.
@@ -127,66 +125,14 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		count_common(env, b, a);
 }
 
-/*
- * Whether two containers have a value in common.  Kernels count all that they
- * share; two arrays that share many share one of their first.
- */
+/* Whether every value of a is one of b: most that are not differ in the first. */
 static bool
-containers_overlap(const r64_env *env, const r64_container *a,
-				   const r64_container *b)
+container_is_subset(const r64_env *env, const r64_container *a,
+					const r64_container *b)
 {
-	r64_container first_a = *a;
-	r64_container first_b = *b;
-
-	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
-	{
-		first_a.card = a->card < FIRST_VALUES ? a->card : FIRST_VALUES;
-		first_b.card = b->card < FIRST_VALUES ? b->card : FIRST_VALUES;
-		if (r64_in_common(env, &first_a, &first_b) > 0)
-			return true;
-	}
-	return r64_in_common(env, a, b) > 0;
-}
-
-/* Whether all values of an array or run container are in b's runs from j on. */
-static bool
-is_in_runs(const r64_container *a, const r64_container *b, uint32_t j)
-{
-	uint32_t	n = a->type == R64_RUN ? a->nruns : a->card;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		uint32_t	first = a->type == R64_RUN ? r64_run_start(a->data, i) :
-			r64_load16(a->data + 2 * (size_t) i);
-		uint32_t	last = a->type == R64_RUN ? r64_run_last(a->data, i) : first;
-
-		while (j < b->nruns && r64_run_last(b->data, j) < last)
-			j++;
-		if (j == b->nruns || r64_run_start(b->data, j) > first)
-			return false;
-	}
-	return true;
-}
-
-/* Whether every value of a is one of b. */
-bool
-r64_container_is_subset(const r64_env *env, const r64_container *a,
-						const r64_container *b)
-{
-	uint32_t	first = r64_container_min(a);
-	uint32_t	run;
-
-	if (a->card > b->card || !r64_container_contains(b, first))
-		return false;
-	if (b->type == R64_RUN)
-	{
-		run = (uint32_t) r64_find_run(b->data, b->nruns, first);
-		if (r64_run_last(b->data, run) >= r64_container_max(a))
-			return true;
-		if (a->type != R64_BITSET)
-			return is_in_runs(a, b, run);
-	}
-	return r64_in_common(env, a, b) == a->card;
+	return a->card <= b->card &&
+		r64_container_contains(b, r64_container_min(a)) &&
+		r64_in_common(env, a, b) == a->card;
 }
 
 /* Counts the elements that a and b have in common. */
@@ -214,7 +160,7 @@ r64_overlaps(const r64_set *a, const r64_set *b)
 
 	r64_pairs_start(&p, a, b, false);
 	while (r64_pairs_next(&p, &x, &y))
-		if (containers_overlap(a->env, &x, &y))
+		if (r64_in_common(a->env, &x, &y) > 0)
 			return true;
 	return false;
 }
@@ -229,7 +175,7 @@ r64_is_subset(const r64_set *a, const r64_set *b)
 
 	r64_pairs_start(&p, a, b, true);
 	while (r64_pairs_next(&p, &x, &y))
-		if (!r64_container_is_subset(a->env, &x, &y))
+		if (!container_is_subset(a->env, &x, &y))
 			return false;
 	return r64_pairs_complete(&p);
 }
