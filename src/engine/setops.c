@@ -389,79 +389,6 @@ merged_containers(const r64_operation *op, const r64_bucket *a, const r64_bucket
 	return op->keep_a || a->n < b->n ? a->n : b->n;
 }
 
-/* Whether all containers of a bucket have one value, as with sparse ids. */
-static inline bool
-is_sparse(const r64_bucket *b)
-{
-	return b->run_flags == NULL &&
-		(size_t) (b->end - b->data) == 2 * (size_t) b->n;
-}
-
-/* Copies such a bucket from container i on; returns all keycards, or-ed. */
-static inline uint32_t
-copy_sparse(const r64_bucket *b, uint32_t i, uint8_t *keycards, uint8_t *values)
-{
-	uint32_t	cards = 0;
-
-	memcpy(values, b->data + 2 * (size_t) i, 2 * (size_t) (b->n - i));
-	for (; i < b->n; i++, keycards += 4)
-	{
-		uint32_t	x = r64_load32(b->keycards + 4 * (size_t) i);
-
-		r64_store32(keycards, x);
-		cards |= x;
-	}
-	return cards;
-}
-
-/*
- * Merges two such buckets if they have no key in common; otherwise does
- * nothing and returns false.  Which side comes next is unpredictable, so no
- * branch depends on it.
- */
-static bool
-merge_sparse(r64_writer *w, const r64_bucket *a, const r64_bucket *b)
-{
-	uint32_t	n = a->n + b->n;
-	uint32_t	i = 0;
-	uint32_t	j = 0;
-	uint32_t	cards = 0;		/* what any cardinality - 1 has set */
-	uint8_t    *keycards;
-	uint8_t    *values;
-	uint8_t    *at;
-
-	/* more than there are keys: they share one, or are damaged */
-	if (n > UINT16_MAX + 1)
-		return false;
-	keycards = r64_writer_sparse(w, n);
-	values = keycards + 8 * (size_t) n;
-	while (i < a->n && j < b->n)
-	{
-		uint32_t	x = r64_load32(a->keycards + 4 * (size_t) i);
-		uint32_t	y = r64_load32(b->keycards + 4 * (size_t) j);
-		uint16_t	value_x = r64_load16(a->data + 2 * (size_t) i);
-		uint16_t	value_y = r64_load16(b->data + 2 * (size_t) j);
-		bool		first = x < y;
-
-		if (R64_UNLIKELY(x == y))
-			return false;
-		r64_store32(keycards + 4 * (size_t) (i + j), first ? x : y);
-		r64_store16(values + 2 * (size_t) (i + j), first ? value_x : value_y);
-		cards |= x | y;
-		i += first;
-		j += !first;
-	}
-	at = keycards + 4 * (size_t) (i + j);
-	cards |= copy_sparse(a, i, at, values + 2 * (size_t) (i + j));
-	cards |= copy_sparse(b, j, at + 4 * (size_t) (a->n - i),
-						 values + 2 * (size_t) (a->n + j));
-	/* the header of a damaged bucket can say more than its bytes */
-	if (cards >> 16 != 0)
-		return false;
-	r64_writer_sparse_end(w, a->high, n);
-	return true;
-}
-
 static void
 merge_buckets(const r64_operation *op, r64_writer *w,
 			  const r64_bucket *a, const r64_bucket *b)
@@ -474,9 +401,6 @@ merge_buckets(const r64_operation *op, r64_writer *w,
 	r64_container y;
 
 	env->poll();
-	if (op->keep_a && op->keep_b && is_sparse(a) && is_sparse(b) &&
-		merge_sparse(w, a, b))
-		return;
 	r64_writer_begin(w, a->high, merged_containers(op, a, b),
 					 a->run_flags != NULL || b->run_flags != NULL);
 	while (i < a->n && j < b->n)

@@ -191,36 +191,6 @@ r64_writer_end(r64_writer *w)
 	w->nbuckets++;
 }
 
-/*
- * Begins a bucket of n <= 65536 containers of one value each, which the
- * caller writes in place.  Returns where to write n times key and cardinality - 1
- * (four bytes); n values follow after another 4 * n bytes.  Nothing is appended
- * before r64_writer_sparse_end.
- */
-uint8_t *
-r64_writer_sparse(r64_writer *w, uint32_t n)
-{
-	return r64_writer_reserve(w, 4 + r64_bucket_header_size(n, false) +
-							  2 * (size_t) n) + 12;
-}
-
-/* Appends the bucket that r64_writer_sparse has begun. */
-void
-r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n)
-{
-	uint32_t	header = (uint32_t) r64_bucket_header_size(n, false);
-	uint8_t    *p = r64_writer_at(w, w->len);
-	uint8_t    *offsets = p + 12 + 4 * (size_t) n;
-
-	r64_store32(p, high);
-	r64_store32(p + 4, R64_COOKIE_NO_RUN);
-	r64_store32(p + 8, n);
-	for (uint32_t i = 0; i < n; i++)
-		r64_store32(offsets + 4 * (size_t) i, header + 2 * i);
-	w->len += 4 + header + 2 * (size_t) n;
-	w->nbuckets++;
-}
-
 /* Appends containers [from, to) of a stored bucket as they are. */
 void
 r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)

@@ -51,8 +51,6 @@ extern void r64_writer_buckets(r64_writer *w, const uint8_t *bytes, size_t size,
 extern void r64_writer_begin(r64_writer *w, uint32_t high, uint32_t expected,
 							 bool expect_runs);
 extern void r64_writer_end(r64_writer *w);
-extern uint8_t *r64_writer_sparse(r64_writer *w, uint32_t n);
-extern void r64_writer_sparse_end(r64_writer *w, uint32_t high, uint32_t n);
 extern void r64_writer_copy(r64_writer *w, const r64_bucket *b,
 							uint32_t from, uint32_t to);
 extern void r64_writer_container(r64_writer *w, const r64_container *c);
