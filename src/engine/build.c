@@ -143,39 +143,13 @@ r64_singleton(const r64_env *env, int64_t v, uint8_t out[R64_SINGLETON_SIZE])
 	return s;
 }
 
-/* Sorts n values of 16 bits by their low byte, then by their high byte. */
+/* Appends the container of n ascending values that share a prefix. */
 static void
-sort_low_halves(uint16_t *low, uint16_t *spare, size_t n)
-{
-	uint32_t	count[2][256] = {{0}};
-	uint32_t	start[2] = {0};
-
-	for (size_t i = 0; i < n; i++)
-	{
-		count[0][low[i] & 0xFF]++;
-		count[1][low[i] >> 8]++;
-	}
-	for (int k = 0; k < 256; k++)
-		for (int d = 0; d < 2; d++)
-		{
-			uint32_t	here = count[d][k];
-
-			count[d][k] = start[d];
-			start[d] += here;
-		}
-	for (size_t i = 0; i < n; i++)
-		spare[count[0][low[i] & 0xFF]++] = low[i];
-	for (size_t i = 0; i < n; i++)
-		low[count[1][spare[i] >> 8]++] = spare[i];
-}
-
-/* Appends the container of n values that share a prefix, in any order. */
-static void
-write_values(r64_writer *w, uint64_t *v, size_t n)
+write_values(r64_writer *w, const uint64_t *v, size_t n)
 {
 	uint16_t	key = R64_KEY(v[0]);
 	r64_values	low;
-	uint32_t	card = 1;
+	uint32_t	card = 0;
 
 	if (n > R64_ARRAY_MAX)
 	{
@@ -187,21 +161,10 @@ write_values(r64_writer *w, uint64_t *v, size_t n)
 		r64_writer_bitset(w, key, bitset.w, 0);
 		return;
 	}
-
-	if (n <= R64_INSERTION_MAX)
-		r64_sort_items(w->env, v, n, 1, 0);
 	for (size_t i = 0; i < n; i++)
-		low.v[i] = R64_LOW(v[i]);
-	if (n > R64_INSERTION_MAX)
 	{
-		r64_values	spare;
-
-		sort_low_halves(low.v, spare.v, n);
-	}
-	for (size_t i = 1; i < n; i++)
-	{
-		low.v[card] = low.v[i];
-		card += low.v[card] != low.v[card - 1];
+		low.v[card] = R64_LOW(v[i]);
+		card += i + 1 == n || v[i] != v[i + 1];
 	}
 	r64_writer_array(w, key, low.v, card);
 }
@@ -215,8 +178,7 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	r64_writer	w;
 	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
 
-	/* by prefix */
-	r64_sort_items(env, v, n, 1, 16);
+	r64_sort_items(env, v, n, 1, 0);
 
 	/* a lone value takes 10 bytes and more, a dense one less than 2 */
 	r64_writer_init(&w, env, 4 * n + R64_SINGLETON_SIZE);
