@@ -157,17 +157,6 @@ run_from(r64_set *s, uint64_t u, uint64_t limit, uint64_t *end)
 		 */
 		next = *end + 1;
 		k++;
-		/* headers show which containers are full */
-		while (k < b.n && next <= limit && b.high == R64_HIGH(next) &&
-			   r64_bucket_key(&b, k) == R64_KEY(next) &&
-			   r64_bucket_card(&b, k) > R64_LOW_MAX)
-		{
-			*end = next | R64_LOW_MAX;
-			next = *end + 1;
-			k++;
-		}
-		if (*end >= limit)
-			return true;
 		if (k == b.n)
 		{
 			if (++i == s->index->n)

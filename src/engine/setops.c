@@ -328,7 +328,6 @@ combine_tiny(const r64_operation *op, r64_writer *w,
 	uint32_t	n = 0;
 	uint32_t	i = 0;
 	uint32_t	j = 0;
-	uint8_t    *p;
 
 	while (i < a->card && j < b->card)
 	{
@@ -347,18 +346,7 @@ combine_tiny(const r64_operation *op, r64_writer *w,
 		while (j < b->card)
 			out[n++] = r64_load16(b->data + 2 * (size_t) j++);
 
-	if (n == 0)
-		return;
-	if (n > 2)
-	{
-		/* may be worth a run container */
-		r64_writer_array(w, a->key, out, n);
-		return;
-	}
-	p = r64_writer_append(w, a->key, n, false, 2 * (size_t) n);
-	r64_store16(p, out[0]);
-	if (n == 2)
-		r64_store16(p + 2, out[1]);
+	r64_writer_array(w, a->key, out, n);
 }
 
 static inline void
