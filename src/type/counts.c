@@ -3,7 +3,7 @@
  * counts.c
  *	  How many elements a set, a range of it, or a pair of sets has.
  *
- * No set is built to be counted.  The size of a union or a difference comes
+ * Two sets are counted without a third: the size of a union or a difference comes
  * from the sizes of the two sets and of their intersection, and only the
  * intersection has to look into containers.
  *
@@ -16,7 +16,6 @@
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "roaring64.h"
 
@@ -136,89 +135,38 @@ PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality);
 Datum
 roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
 {
-	int			n = roaring64_larger_argument(fcinfo);
-	r64_set    *few = PG_GETARG_ROARING64(1 - n);
-	uint64		size;
-	r64_set		local;
-	r64_set    *within = roaring64_getarg_within(fcinfo, n, few,
-												 n == 0 ? &size : NULL,
-												 &local);
+	Overlap		o = get_overlap(fcinfo);
 
-	if (n == 1)
-		size = r64_cardinality(few);
-	PG_RETURN_INT64((int64) (size - r64_and_cardinality(few, within)));
+	PG_RETURN_INT64(o.left - o.both);
 }
 
 /*
- * Returns a op b, and frees a and b if they were made here: then their env is
- * roaring64_count_env.
- */
-static r64_set
-combine_pair(r64_op op, r64_set a, r64_set b)
-{
-	const r64_env *env = &roaring64_count_env;
-	r64_set		result = a;
-
-	CHECK_FOR_INTERRUPTS();
-	result.env = env;
-	result = r64_open_buf(env, r64_combine(op, &result, &b));
-	if (a.env == env)
-		pfree((char *) a.bytes - env->headroom);
-	if (b.env == env)
-		pfree((char *) b.bytes - env->headroom);
-	return result;
-}
-
-/*
- * Counts a combination of all sets in the array that is the only argument;
- * NULL if one is.  Sets are combined until there are only two, which are
- * counted together: in pairs, or one after the other with the first, if that
- * shrinks it.
+ * Counts a combination of all sets in the array that is the only argument; NULL if
+ * one is.
  */
 static Datum
 many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	r64_accumulator *acc = palloc(r64_accumulator_size());
 	Datum	   *values;
 	bool	   *nulls;
 	int			n;
-	r64_set    *sets;
-	uint64		both;
-	uint64		count;
 
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT,
 					  &values, &nulls, &n);
-	sets = MemoryContextAllocHuge(CurrentMemoryContext,
-								  sizeof(r64_set) * Max((Size) n, 1));
 	for (int i = 0; i < n; i++)
-	{
 		if (nulls[i])
 			PG_RETURN_NULL();
-		sets[i] = DatumGetRoaring64(values[i]);
-	}
-	if (n < 2)
-		PG_RETURN_INT64(n == 0 ? 0 : (int64) r64_cardinality(sets));
+	r64_accumulator_init(acc, &roaring64_count_env);
+	for (int i = 0; i < n; i++)
+	{
+		r64_set		set = DatumGetRoaring64(values[i]);
 
-	while (n > 2 && (op == R64_AND || op == R64_ANDNOT))
-	{
-		n--;
-		sets[0] = combine_pair(op, sets[0], sets[n]);
+		CHECK_FOR_INTERRUPTS();
+		r64_accumulator_combine(acc, i == 0 ? R64_OR : op, &set);
 	}
-	while (n > 2)
-	{
-		for (int i = 0; i < n / 2; i++)
-			sets[i] = combine_pair(op, sets[2 * i], sets[2 * i + 1]);
-		if (n % 2 == 1)
-			sets[n / 2] = sets[n - 1];
-		n = (n + 1) / 2;
-	}
-	both = r64_and_cardinality(&sets[0], &sets[1]);
-	count = op == R64_OR || op == R64_AND ? both : 0;
-	if (op != R64_AND)
-		count += r64_cardinality(&sets[0]) - both;
-	if (op == R64_OR || op == R64_XOR)
-		count += r64_cardinality(&sets[1]) - both;
-	PG_RETURN_INT64((int64) count);
+	PG_RETURN_INT64((int64) r64_accumulator_cardinality(acc));
 }
 
 /*
