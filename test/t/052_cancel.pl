@@ -25,23 +25,23 @@ use IPC::Run;
 use List::Util qw(min);
 use Time::HiRes qw(time usleep);
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 plan skip_all => 'there is no /proc' unless -r '/proc/self/stat';
 
 my $grace = 20;		# seconds in which an error must have come
 
-my $node = PostgreSQL::Test::Cluster->new('cancel');
-$node->init;
-$node->append_conf('postgresql.conf', q{
+my $node = start_server('cancel', conf => q{
 autovacuum = off
 jit = off
 maintenance_work_mem = 256MB
 max_wal_size = 2GB
 });
-$node->start;
 
 # Sets with a bucket for every element ("wide"), of bitsets ("deep") and of runs
 # ("runs"), of some megabytes each.  "most" of one is all but its last element,
@@ -50,8 +50,7 @@ $node->start;
 #
 # Some functions look for interrupts at every 256th container.  The 640 of "deep"
 # leave a fifth of the time after the last look; 512 would leave half of it.
-$node->safe_psql(
-	'postgres', q{
+value(q{
 	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE TABLE sets (name text, s roaring64);
 	CREATE TABLE others (literal text, hex text, bytes bytea, legal bytea, ranges int8multirange,
@@ -92,14 +91,12 @@ $node->safe_psql(
 	RETURN (SELECT (f[12]::numeric + f[13]::numeric) / 100
 		FROM string_to_array(substring(pg_read_file('/proc/self/stat') FROM '\) (.*)'), ' ') f);
 });
-is( $node->safe_psql('postgres', q{
+is(value(q{
 	SELECT legal::roaring64 = get('wide1'), legal = bytes, get('wide1') && get('none_wide1'),
 		get('deep1') && get('none_deep1'), roaring64_cardinality(get('none_wide1')) > 190000,
 		(roaring64_stats(get('deep1'))).bitset_containers
 	FROM others}),
 	't|f|f|f|t|640', 'the sets are of the shapes they should have');
-
-sub value { return $node->safe_psql('postgres', $_[0]) }
 
 # Runs a script and goes on after errors: what it prints, and its errors.
 sub run_script

@@ -10,14 +10,14 @@
 use strict;
 use warnings FATAL => 'all';
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('privileges');
-$node->init;
-$node->append_conf('postgresql.conf', 'jit = off');
-$node->start;
+my $node = start_server('privileges', conf => 'jit = off');
 
 # Runs statements as a role; gives what psql printed, and what it complained of.
 sub run_as
@@ -35,8 +35,7 @@ sub run_as
 # are members, and the others are of these objects.
 #
 my $written = 'xmin = pg_current_xact_id()::xid';
-is( $node->safe_psql(
-		'postgres', qq{
+is(value(qq{
 	BEGIN;
 	CREATE EXTENSION roaring64_tables CASCADE;
 	CREATE EXTENSION roaring64_compat;
@@ -48,8 +47,7 @@ is( $node->safe_psql(
 	'creating the extensions writes to no other catalog than those of what they have');
 for my $catalog (qw(pg_cast pg_constraint pg_opclass pg_operator pg_opfamily pg_proc pg_type))
 {
-	is( $node->safe_psql(
-			'postgres', qq{
+	is(value(qq{
 		BEGIN;
 		CREATE EXTENSION roaring64_tables CASCADE;
 		CREATE EXTENSION roaring64_compat;
@@ -62,7 +60,7 @@ for my $catalog (qw(pg_cast pg_constraint pg_opclass pg_operator pg_opfamily pg_
 #
 # The owner of a database, who is nothing else
 #
-$node->safe_psql('postgres', q{
+value(q{
 	CREATE ROLE base_owner LOGIN;
 	CREATE ROLE app LOGIN;
 	CREATE ROLE worker LOGIN;
