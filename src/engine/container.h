@@ -35,6 +35,8 @@ extern size_t r64_container_read(const r64_container *c, uint64_t base,
 								 int64_t *out, size_t n);
 extern uint32_t r64_in_common(const r64_env *env, const r64_container *a,
 							  const r64_container *b);
+extern bool r64_container_is_subset(const r64_env *env, const r64_container *a,
+									const r64_container *b);
 extern bool r64_bucket_contains(const r64_env *env, const r64_bucket *b,
 								uint64_t u);
 

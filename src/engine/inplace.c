@@ -27,7 +27,7 @@ can_apply(const r64_env *env, r64_op op, const r64_container *own,
 	uint32_t	sum = own->card + c->card;
 
 	if (own->type != R64_BITSET)
-		return op == R64_OR && c->card <= own->card && r64_in_common(env, c, own) == c->card;
+		return op == R64_OR && r64_container_is_subset(env, c, own);
 	if (c->type == R64_RUN)
 		r64_check_runs(env, c);
 	if (op == R64_AND)

@@ -125,13 +125,21 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		count_common(env, b, a);
 }
 
-/* Whether every value of a is one of b: most that are not differ in the first. */
-static bool
-container_is_subset(const r64_env *env, const r64_container *a,
-					const r64_container *b)
+/*
+ * Whether every value of a is one of b.  Most that are not differ in the first; and a
+ * set that has grown to long runs holds what is added in one of them.
+ */
+bool
+r64_container_is_subset(const r64_env *env, const r64_container *a,
+						const r64_container *b)
 {
-	return a->card <= b->card &&
-		r64_container_contains(b, r64_container_min(a)) &&
+	uint32_t	first = r64_container_min(a);
+
+	if (a->card > b->card || !r64_container_contains(b, first))
+		return false;
+	return (b->type == R64_RUN &&
+			r64_run_last(b->data, r64_find_run(b->data, b->nruns, first)) >=
+			r64_container_max(a)) ||
 		r64_in_common(env, a, b) == a->card;
 }
 
@@ -175,7 +183,7 @@ r64_is_subset(const r64_set *a, const r64_set *b)
 
 	r64_pairs_start(&p, a, b, true);
 	while (r64_pairs_next(&p, &x, &y))
-		if (!container_is_subset(a->env, &x, &y))
+		if (!r64_container_is_subset(a->env, &x, &y))
 			return false;
 	return r64_pairs_complete(&p);
 }
