@@ -172,7 +172,7 @@ like(value("SET work_mem = '64kB'; SET hash_mem_multiplier = 1; SET enable_sort 
 # Memory
 #
 # the server says of a regular expression that it failed
-my @memory = ('as', qr/53200: out of memory|53200: could not resize|2201B: regular expression failed: out of memory/);
+my @memory = ('as', qr/53200: out of memory|53200: could not resize|2201B: (?:invalid regular expression|regular expression failed): out of memory/);
 my %calls = (
 	'union' => q{get('wide1') | get('wide2')},
 	'intersection' => q{get('wide1') & get('wide2')},
