@@ -222,8 +222,10 @@ value(q{
 		END IF;
 		RETURN format('%s: %s elements from %s to %s, unsigned from %s to %s, %s, check %s', way,
 			roaring64_cardinality(t.s), roaring64_min(t.s), roaring64_max(t.s),
-			coalesce(roaring64_next(t.s, 0), roaring64_min(t.s))::numeric + CASE WHEN roaring64_max(t.s) < 0 THEN 18446744073709551616 ELSE 0 END,
-			coalesce(roaring64_prev(t.s, -1), roaring64_max(t.s))::numeric + CASE WHEN roaring64_min(t.s) < 0 THEN 18446744073709551616 ELSE 0 END,
+			coalesce(roaring64_next(t.s, 0), roaring64_min(t.s))::numeric
+				+ CASE WHEN roaring64_max(t.s) < 0 THEN 18446744073709551616 ELSE 0 END,
+			coalesce(roaring64_prev(t.s, -1), roaring64_max(t.s))::numeric
+				+ CASE WHEN roaring64_min(t.s) < 0 THEN 18446744073709551616 ELSE 0 END,
 			CASE WHEN t.s::bytea = content AND roaring64_send(t.s) = content THEN 'the same bytes'
 				 WHEN t.s::bytea = roaring64_send(t.s) AND t.s::bytea::roaring64::bytea = t.s::bytea THEN 'other bytes'
 				 ELSE 'bytes that do not agree' END,

@@ -276,7 +276,8 @@ for my $order ([ 'in_order', @read ], [ 'shuffled', @shuffled ])
 		DROP DATABASE IF EXISTS in_order;
 		SELECT format('DROP ROLE %I', rolname) FROM pg_roles WHERE oid >= 16384 \gexec});
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	is(psql($database, "$creation[0]{statements} CREATE EXTENSION roaring64_tables"), '', "$creation[0]{name}, $database");
+	is(psql($database, "$creation[0]{statements} CREATE EXTENSION roaring64_tables"),
+		'', "$creation[0]{name}, $database");
 	for my $examples (map { $examples_of{$_} // [] } @order)
 	{
 		my @printed =

@@ -69,8 +69,9 @@ sub compare
 		@expected = sort @expected;
 	}
 	$executed++;
-	for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan', 'Merge Join', 'Merge Append',
-		'Unique', 'WindowAgg', 'Limit', 'Memoize', 'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join', 'Gather')
+	for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan',
+		'Merge Join', 'Merge Append', 'Unique', 'WindowAgg', 'Limit', 'Memoize',
+		'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join', 'Gather')
 	{
 		$plans{$kind}++ if index($plan, $kind) >= 0;
 	}
@@ -118,9 +119,10 @@ else
 }
 
 # that they try what they are to try
-for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan', 'Merge Join', 'Merge Append',
-	'Unique', 'WindowAgg', 'Limit', 'Memoize', 'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join', 'cursor', 'negated', 'both', 'outer',
-	'workers', 'lookups in workers')
+for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan',
+	'Merge Join', 'Merge Append', 'Unique', 'WindowAgg', 'Limit', 'Memoize',
+	'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join',
+	'cursor', 'negated', 'both', 'outer', 'workers', 'lookups in workers')
 {
 	cmp_ok($plans{$kind} || 0, '>=', 5, "plans with $kind") if $executed >= 1000;
 }
