@@ -45,7 +45,8 @@ restart_after_crash = off
 # so that there are duplicates at all times, concurrent ones and folded ones.
 value(q{
 	CREATE EXTENSION roaring64;
-	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_dedup_create('imported');
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'),
+		roaring64_dedup_create('imported');
 	CREATE TABLE messages (id bigint, client integer);
 	CREATE TABLE rounds (n integer);
 	INSERT INTO rounds VALUES (0);
@@ -55,7 +56,9 @@ value(q{
 	BEGIN
 		IF NOT roaring64_dedup_claim('seen', 'k', message) THEN RETURN false; END IF;
 		-- the same of its UUID, which must have the same answer
-		IF NOT roaring64_dedup_claim('uuids', 'k', md5(message::text)::uuid) THEN RAISE 'the UUID of % is there', message; END IF;
+		IF NOT roaring64_dedup_claim('uuids', 'k', md5(message::text)::uuid) THEN
+			RAISE 'the UUID of % is there', message;
+		END IF;
 		INSERT INTO messages VALUES (message, by_client);
 		RETURN true;
 	END $$;
@@ -65,7 +68,9 @@ value(q{
 	LANGUAGE plpgsql AS $$
 	BEGIN
 		IF NOT roaring64_dedup_forget('seen', 'k', message) THEN RETURN false; END IF;
-		IF NOT roaring64_dedup_forget('uuids', 'k', md5(message::text)::uuid) THEN RAISE 'the UUID of % is not there', message; END IF;
+		IF NOT roaring64_dedup_forget('uuids', 'k', md5(message::text)::uuid) THEN
+			RAISE 'the UUID of % is not there', message;
+		END IF;
 		DELETE FROM messages AS m WHERE m.id = message;
 		IF NOT FOUND THEN RAISE 'message % is not there', message; END IF;
 		RETURN true;
@@ -96,7 +101,8 @@ my $compare = q{
 	SELECT (SELECT count(*) FROM messages) > 0,
 		(SELECT count(*) - count(DISTINCT id) FROM messages),
 		(SELECT coalesce(roaring64_agg(id), '{}') = roaring64_dedup_export('seen', 'k') FROM messages)
-			AND (SELECT array_agg(md5(id::text)::uuid ORDER BY md5(id::text)::uuid) = roaring64_dedup_export_uuids('uuids', 'k') FROM messages)};
+			AND (SELECT array_agg(md5(id::text)::uuid ORDER BY md5(id::text)::uuid)
+				= roaring64_dedup_export_uuids('uuids', 'k') FROM messages)};
 my %acknowledged;
 
 for my $round (1 .. $kills)
@@ -175,13 +181,15 @@ for my $place ('claimed', 'folded')
 	# hint bits are set, pages pruned, a checkpoint is over
 	value(q{SELECT roaring64_dedup_claim('seen', 'k', -5); CHECKPOINT});
 	is(value(q{
-		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5) OR roaring64_dedup_forget('seen', 'k', -7)),
+		SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k', -5)
+			OR roaring64_dedup_forget('seen', 'k', -7)),
 			count(*) FILTER (WHERE roaring64_dedup_claim_many('seen', 'k', ARRAY[-5, -1]) <> '{f,f}'),
 			pg_current_xact_id_if_assigned() IS NULL
 		FROM generate_series(1, 1000)}),
 		'0|0|t', "a duplicate that is $place, and forgetting what is not there, need no transaction id");
 	# what this backend writes: the server's own records come at any time
-	my $explained = value(q{EXPLAIN (ANALYZE, WAL, TIMING OFF) SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
+	my $explained = value(q{EXPLAIN (ANALYZE, WAL, TIMING OFF)
+		SELECT roaring64_dedup_claim('seen', 'k', -5) FROM generate_series(1, 1000)});
 	my $written = $explained =~ /WAL:.* bytes=(\d+)/ ? $1 : 0;
 	cmp_ok($written, '<', 1000,
 		"a thousand duplicates that are $place do not write a byte each");
@@ -199,7 +207,8 @@ value(q{SELECT process(-10, 0); SELECT process(-11, 0)});
 value(q{CALL roaring64_dedup_fold('seen'); SELECT process(-12, 0)});
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 is( $standby->safe_psql(
-		'postgres', q{SELECT roaring64_dedup_seen_many('seen', 'k', ARRAY[-10, -12, -13]), roaring64_dedup_seen('seen', 'k', -11)}),
+		'postgres', q{SELECT roaring64_dedup_seen_many('seen', 'k', ARRAY[-10, -12, -13]),
+			roaring64_dedup_seen('seen', 'k', -11)}),
 	'{t,t,f}|t', 'a standby answers what is seen');
 is($standby->safe_psql('postgres', $compare), 't|0|t', 'and has what the primary has');
 ($status, $out, $err) = $standby->psql('postgres', q{SELECT roaring64_dedup_claim('seen', 'k', -13)});

@@ -100,29 +100,34 @@ value((q{
 	CREATE FUNCTION import(set text, key text, numbers bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
 		IF set ~ 'bigint' THEN
-			RETURN roaring64_cardinality(roaring64_dedup_import(set, key, (SELECT roaring64_agg(as_id(set, n)::bigint) FROM unnest(numbers) AS n)));
+			RETURN roaring64_cardinality(roaring64_dedup_import(set, key,
+				(SELECT roaring64_agg(as_id(set, n)::bigint) FROM unnest(numbers) AS n)));
 		END IF;
-		RETURN cardinality(array_positions(roaring64_dedup_claim_many(set, key, ARRAY(SELECT as_id(set, n)::uuid FROM unnest(numbers) AS n)), true));
+		RETURN cardinality(array_positions(roaring64_dedup_claim_many(set, key,
+			ARRAY(SELECT as_id(set, n)::uuid FROM unnest(numbers) AS n)), true));
 	END $$;
 
 	-- ids that all want, some more than others
 	CREATE FUNCTION change_shared(me integer, set text) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		kind text := (ARRAY['claim', 'claim', 'forget', 'forget', 'seen'])[1 + floor(random() * 5)];
-		numbers bigint[] := ARRAY(SELECT DISTINCT (random() * random() * 60)::bigint
-								  FROM generate_series(1, CASE WHEN random() < 0.5 THEN 1 ELSE 2 + (random() * 8)::int END));
+		numbers bigint[] := ARRAY(
+			SELECT DISTINCT (random() * random() * 60)::bigint
+			FROM generate_series(1, CASE WHEN random() < 0.5 THEN 1 ELSE 2 + (random() * 8)::int END));
 		how text := CASE cardinality(numbers) WHEN 1 THEN 'one' ELSE 'many' END;
 		level text := current_setting('transaction_isolation');
 		began timestamptz := CASE level WHEN 'read committed' THEN clock_timestamp() ELSE now() END;
 		answers boolean[];
 	BEGIN
 		IF how = 'one' THEN
-			EXECUTE format('SELECT ARRAY[roaring64_dedup_%s($1, ''k'', $2)]', kind) INTO answers USING set::regclass, as_id(set, numbers[1]);
+			EXECUTE format('SELECT ARRAY[roaring64_dedup_%s($1, ''k'', $2)]', kind) INTO answers
+			USING set::regclass, as_id(set, numbers[1]);
 		ELSE
 			EXECUTE format('SELECT roaring64_dedup_%s_many($1, ''k'', $2)', kind) INTO answers
 			USING set::regclass, ARRAY(SELECT as_id(set, n) FROM unnest(numbers) AS n)::text[];
 		END IF;
-		INSERT INTO history SELECT set, n, me, level, how, kind, a, began, clock_timestamp(), pg_current_xact_id(), nextval('calls')
+		INSERT INTO history
+		SELECT set, n, me, level, how, kind, a, began, clock_timestamp(), pg_current_xact_id(), nextval('calls')
 		FROM unnest(numbers, answers) AS u (n, a);
 		RETURN kind;
 	END $$;
@@ -146,7 +151,8 @@ value((q{
 			WHERE h.set = $1 AND h.answer AND h.what <> 'seen' ORDER BY h.n, h.at DESC) AS h WHERE h.what = 'claim';
 		SELECT count(*) INTO m FROM exported(set, 'k');
 		IF n <> m OR m <> roaring64_dedup_count(set, 'k') THEN
-			PERFORM note('is too many', set || ' ' || level || ': ' || n || ' ' || m || ' ' || roaring64_dedup_count(set, 'k'));
+			PERFORM note('is too many',
+				set || ' ' || level || ': ' || n || ' ' || m || ' ' || roaring64_dedup_count(set, 'k'));
 		END IF;
 		RETURN 'look';
 	END $$;
@@ -164,7 +170,8 @@ value((q{
 			ELSE answer := roaring64_dedup_forget(set, 'm', as_id(set, x));
 		END CASE;
 		IF answer IS DISTINCT FROM was THEN PERFORM note(kind, set || ' ' || me || ': ' || x); END IF;
-		INSERT INTO mine VALUES (set, me, x, kind <> 'forget mine') ON CONFLICT ON CONSTRAINT mine_pkey DO UPDATE SET there = excluded.there;
+		INSERT INTO mine VALUES (set, me, x, kind <> 'forget mine')
+			ON CONFLICT ON CONSTRAINT mine_pkey DO UPDATE SET there = excluded.there;
 		RETURN kind;
 	END $$;
 
@@ -179,8 +186,10 @@ value((q{
 		END IF;
 		INSERT INTO latest SELECT me, last + i, ids[i] FROM generate_series(1, count) AS i;
 		IF random() < 0.6 THEN
-			ids := ARRAY(SELECT id FROM latest WHERE client = me AND i > last ORDER BY random() LIMIT (random() * 12)::int);
-			IF NOT (SELECT coalesce(bool_and(a), true) FROM unnest(roaring64_dedup_forget_many('recent', 'c' || me, ids)) AS a) THEN
+			ids := ARRAY(SELECT id FROM latest WHERE client = me AND i > last
+				ORDER BY random() LIMIT (random() * 12)::int);
+			IF NOT (SELECT coalesce(bool_and(a), true)
+					FROM unnest(roaring64_dedup_forget_many('recent', 'c' || me, ids)) AS a) THEN
 				PERFORM note('could not be forgotten', me || ': ' || last);
 			END IF;
 			DELETE FROM latest WHERE client = me AND id = ANY (ids);
@@ -213,7 +222,8 @@ value((q{
 	BEGIN
 		WHILE clock_timestamp() < until LOOP
 			PERFORM set_config('default_transaction_isolation',
-				(ARRAY['repeatable read', 'serializable', 'read committed', 'read committed'])[1 + floor(random() * 4)], false);
+				(ARRAY['repeatable read', 'serializable', 'read committed', 'read committed'])[1 + floor(random() * 4)],
+				false);
 			COMMIT;
 			IF last IS NOT NULL THEN INSERT INTO ended VALUES (last, clock_timestamp()); COMMIT; END IF;
 			last := NULL;
@@ -258,18 +268,24 @@ value((q{
 				CASE WHEN has_next THEN coalesce(next_end, 'infinity') ELSE 'infinity' END AS last
 			FROM changes AS c
 			UNION ALL
-			SELECT h.set, h.n, false, '-infinity', coalesce(min(coalesce(e.at, 'infinity')) FILTER (WHERE c.i = 1), 'infinity')
-			FROM (SELECT DISTINCT history.set, history.n FROM history) AS h LEFT JOIN changes AS c ON c.set = h.set AND c.n = h.n AND c.i = 1
+			SELECT h.set, h.n, false, '-infinity',
+				coalesce(min(coalesce(e.at, 'infinity')) FILTER (WHERE c.i = 1), 'infinity')
+			FROM (SELECT DISTINCT history.set, history.n FROM history) AS h
+				LEFT JOIN changes AS c ON c.set = h.set AND c.n = h.n AND c.i = 1
 				LEFT JOIN ended AS e ON e.xid = c.xid
 			GROUP BY h.set, h.n),
 		said AS (
-			SELECT h.set, h.n, h.began, h.at, h.level, h.what, CASE h.what WHEN 'seen' THEN h.answer ELSE h.what = 'claim' END AS there
+			SELECT h.set, h.n, h.began, h.at, h.level, h.what,
+				CASE h.what WHEN 'seen' THEN h.answer ELSE h.what = 'claim' END AS there
 			FROM history AS h WHERE NOT h.answer OR h.what = 'seen')
 		SELECT 'no turn', count(*), min(set || ' ' || n || ' ' || what || ' ' || at)
-		FROM (SELECT *, what <> CASE i % 2 WHEN 1 THEN 'claim' ELSE 'forget' END AS wrong FROM changes) AS c WHERE wrong HAVING count(*) > 0
+		FROM (SELECT *, what <> CASE i % 2 WHEN 1 THEN 'claim' ELSE 'forget' END AS wrong FROM changes) AS c
+		WHERE wrong HAVING count(*) > 0
 		UNION ALL
-		SELECT 'never true', count(*), min(s.set || ' ' || s.n || ' ' || s.level || ' ' || s.what || ' ' || s.at) FROM said AS s
-		WHERE NOT EXISTS (SELECT FROM states AS t WHERE t.set = s.set AND t.n = s.n AND t.there = s.there AND t.first <= s.at AND t.last >= s.began)
+		SELECT 'never true', count(*), min(s.set || ' ' || s.n || ' ' || s.level || ' ' || s.what || ' ' || s.at)
+		FROM said AS s
+		WHERE NOT EXISTS (SELECT FROM states AS t
+			WHERE t.set = s.set AND t.n = s.n AND t.there = s.there AND t.first <= s.at AND t.last >= s.began)
 		HAVING count(*) > 0;
 	$$;
 
@@ -298,7 +314,9 @@ for my $set (@sets)
 }
 
 # Errors that belong to what is done to the sessions.
-my $expected = qr/terminating connection|server closed the connection|connection to server|the database system is|canceling statement due to lock timeout|could not serialize|deadlock detected|does not exist|being folded by another session|was not folded|identifier "t_\w+" is already in use/;
+my $expected = join '|', 'terminating connection', 'server closed the connection', 'connection to server',
+  'the database system is', 'canceling statement due to lock timeout', 'could not serialize', 'deadlock detected',
+  'does not exist', 'being folded by another session', 'was not folded', 'identifier "t_\w+" is already in use';
 my @unexpected;
 
 sub end_prepared
@@ -331,12 +349,14 @@ sub finish_session
 }
 
 my @others = (
-	'VACUUM FULL bigint_none_claims, uuid_count_claims', 'REINDEX TABLE bigint_none_claims', 'SELECT rename_chunks()', 'SELECT rename_chunks()',
+	'VACUUM FULL bigint_none_claims, uuid_count_claims', 'REINDEX TABLE bigint_none_claims',
+	'SELECT rename_chunks()', 'SELECT rename_chunks()',
 	'VACUUM ANALYZE', 'VACUUM FULL recent_chunks', 'VACUUM FULL uuid_count_chunks, uuid_count_windows',
 	(map { "SELECT roaring64_dedup_alter('recent', keep => $_)" } 40, 41, 70, 200),
 	"SELECT roaring64_dedup_alter('recent', remember => '1 day')", "SELECT roaring64_dedup_alter('recent')",
 	(map { "BEGIN; SELECT change_shared(9, '$_'); PREPARE TRANSACTION 't_$_'" } @sets),
-	('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE \'CALL%\' ORDER BY random() LIMIT 1') x 3);
+	('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE \'CALL%\'
+		ORDER BY random() LIMIT 1') x 3);
 
 # What has been done so far, of which there may be too little yet.
 my @kinds = ('claim', 'forget', 'seen', 'claim mine', 'forget mine', 'import', 'window', 'look');
@@ -344,7 +364,8 @@ sub transactions { return value(q{SELECT count(*) FROM done WHERE how = 'done'})
 sub all_tried
 {
 	return value('SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a') == 18 * @sets
-	  && value(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' AND what <> 'nothing' GROUP BY what HAVING count(*) > 3) AS d}) == @kinds;
+	  && value(q{SELECT count(*) FROM (SELECT FROM done WHERE how = 'done' AND what <> 'nothing'
+		GROUP BY what HAVING count(*) > 3) AS d}) == @kinds;
 }
 
 my $rounds = 1 + effort(1);
@@ -361,7 +382,9 @@ for my $round (1 .. $rounds)
 			next if $session && runs($session);
 			finish_session($session) if $session;
 			$session{$client} =
-				$client =~ /^fold/ ? start_session([ map { "CALL roaring64_dedup_fold('" . (@sets, 'recent')[ rand(@sets + 1) ] . "')" } 1 .. 5 ], 'user=stress')
+				$client =~ /^fold/ ? start_session(
+					[ map { "CALL roaring64_dedup_fold('" . (@sets, 'recent')[ rand(@sets + 1) ] . "')" } 1 .. 5 ],
+					'user=stress')
 			  : $client eq 'other' ? start_session($others[ rand @others ])
 			  : start_session(sprintf('CALL work(%d, %f)', $client, 2), 'user=stress');
 		}
@@ -382,7 +405,8 @@ value(q{
 	CREATE TABLE beside (i integer);
 	CREATE FUNCTION wait_for_prepare() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
-		WHILE current_setting('application_name') = 'claimer' AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep') LOOP
+		WHILE current_setting('application_name') = 'claimer'
+				AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep') LOOP
 			PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
 		END LOOP;
 		RETURN NEW;
@@ -393,7 +417,8 @@ sub sleeps
 {
 	my ($name) = @_;
 
-	return $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = '$name' AND wait_event = 'PgSleep'");
+	return $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity
+		WHERE application_name = '$name' AND wait_event = 'PgSleep'");
 }
 
 sub change_beside_prepare
@@ -405,7 +430,8 @@ sub change_beside_prepare
 	# of three transactions with a number the first is as a fold, the last has ended
 	value('BEGIN; ' . $is =~ s/CHUNKS/$chunks/r . q{; PREPARE TRANSACTION 'fold'});
 	my $prepares = start_session([ 'SET synchronous_commit = on', 'BEGIN', 'INSERT INTO beside VALUES (1)',
-		q{DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_prepared_xacts WHERE gid = 'fold') LOOP PERFORM pg_sleep(0.01); END LOOP; END $$},
+		q{DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_prepared_xacts WHERE gid = 'fold')
+			LOOP PERFORM pg_sleep(0.01); END LOOP; END $$},
 		q{PREPARE TRANSACTION 'held'} ], 'application_name=preparer');
 	sleeps('preparer');
 	value('INSERT INTO beside VALUES (2)');
@@ -422,37 +448,51 @@ sub change_beside_prepare
 for my $set (@sets)
 {
 	my $id = value("SELECT as_id('$set', 1)");
-	my $split = $set =~ /bigint/ ? 'roaring64_split(ARRAY[7]::roaring64, 8)' : "_roaring64_uuids_split(ARRAY[as_id('$set', 1)]::uuid[], NULL, NULL)";
+	my $split = $set =~ /bigint/
+	  ? 'roaring64_split(ARRAY[7]::roaring64, 8)'
+	  : "_roaring64_uuids_split(ARRAY[as_id('$set', 1)]::uuid[], NULL, NULL)";
 	my $taken = "INSERT INTO CHUNKS SELECT 'held', chunk, 1000000000000000, ids FROM $split";
 	my $gone = "DELETE FROM CHUNKS WHERE key = 'held'";
 
-	is(change_beside_prepare($set, "roaring64_dedup_claim('$set', 'held', '$id')", $taken), "f\n", "$set: a claim beside a held PREPARE is a duplicate");
-	is(change_beside_prepare($set, "roaring64_dedup_forget_many('$set', 'held', ARRAY['$id'])", $gone), "{f}\n", '... and who forgets beside one finds it gone');
-	is(change_beside_prepare($set, "roaring64_dedup_claim_many('$set', 'held', ARRAY['$id'])", $taken), "{f}\n", '... also of many');
+	is(change_beside_prepare($set, "roaring64_dedup_claim('$set', 'held', '$id')", $taken), "f\n",
+		"$set: a claim beside a held PREPARE is a duplicate");
+	is(change_beside_prepare($set, "roaring64_dedup_forget_many('$set', 'held', ARRAY['$id'])", $gone), "{f}\n",
+		'... and who forgets beside one finds it gone');
+	is(change_beside_prepare($set, "roaring64_dedup_claim_many('$set', 'held', ARRAY['$id'])", $taken), "{f}\n",
+		'... also of many');
 	is(change_beside_prepare($set, "roaring64_dedup_forget('$set', 'held', '$id')", $gone), "f\n", '... or of one');
 }
 
-diag(value(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how) FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
-diag('counted ' . value('SELECT count(*) FROM history') . ' answers of shared ids, ' . value('SELECT count(DISTINCT xid) FROM history') . ' transactions');
+diag(value(q{SELECT string_agg(what || ' ' || how || ' ' || n, ', ' ORDER BY what, how)
+	FROM (SELECT what, how, sum(n) AS n FROM done GROUP BY what, how) AS d}));
+diag('counted ' . value('SELECT count(*) FROM history') . ' answers of shared ids, '
+	  . value('SELECT count(DISTINCT xid) FROM history') . ' transactions');
 is(join("\n", @unexpected), '', 'no error but those that had to be');
 is(value('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', 'no answer was wrong');
 is(value('SELECT * FROM check_history()'), '', 'the history is linearizable');
-is(value(q{SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a}), 18 * @sets, 'all products were tried');
+is(value(q{SELECT count(*) FROM (SELECT DISTINCT set, level, how, what FROM history) AS a}),
+	18 * @sets, 'all products were tried');
 for my $turn ('before', 'after')
 {
 	if ($turn eq 'after') { value("CALL roaring64_dedup_fold('$_')") for @sets; }
 	for my $set (@sets)
 	{
 		value("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT look('$set'); COMMIT");
-		is(value("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(as_id('$set', n) ORDER BY as_id('$set', n)) FROM mine WHERE set = '$set' AND there) FROM exported('$set', 'm') AS x"), 't',
+		is(value("SELECT array_agg(x ORDER BY x) = (SELECT array_agg(as_id('$set', n) ORDER BY as_id('$set', n))
+				FROM mine WHERE set = '$set' AND there)
+			FROM exported('$set', 'm') AS x"), 't',
 			"$set: changed and imported alone, $turn the last fold");
 	}
-	is(value('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '', "contents and counts are those of the history, $turn the last fold");
+	is(value('SELECT what, count(*), min(detail) FROM violations GROUP BY what'), '',
+		"contents and counts are those of the history, $turn the last fold");
 }
-is(value(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er), '', 'nothing is left to fold');
+is(value(q{SELECT string_agg(set, ' ') FROM unnest(ARRAY[SETS]) AS set
+	WHERE (roaring64_dedup_stats(set)).claims > 0} =~ s/SETS/join ', ', map { "'$_'" } @sets/er),
+	'', 'nothing is left to fold');
 for my $what (@kinds)
 {
-	cmp_ok(value("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3, "there were transactions with $what");
+	cmp_ok(value("SELECT coalesce(sum(n), 0) FROM done WHERE what = '$what' AND how = 'done'"), '>', 3,
+		"there were transactions with $what");
 }
 
 $node->stop;

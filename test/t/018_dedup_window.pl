@@ -81,7 +81,8 @@ $node->safe_psql(
 			EXECUTE format('SELECT count(*) FROM (SELECT FROM %I LIMIT 40) AS c', set || '_claims') INTO waiting;
 			IF waiting = 40 THEN PERFORM pg_sleep(0.003); COMMIT; CONTINUE; END IF;
 			tick := nextval('ticks');
-			ids := ARRAY(SELECT hashint8extended(tick * 100 + i, 0) >> 16 FROM generate_series(1, 1 + floor(random() * 8)::int) AS i);
+			ids := ARRAY(SELECT hashint8extended(tick * 100 + i, 0) >> 16
+				FROM generate_series(1, 1 + floor(random() * 8)::int) AS i);
 			IF set <> 'uuids' AND random() < 0.05 THEN
 				PERFORM roaring64_dedup_import(set, key, ids::roaring64);
 			ELSE
@@ -94,7 +95,8 @@ $node->safe_psql(
 			COMMIT;
 			-- rows of claims are locked for longer than a fold waits
 			IF random() < 0.003 THEN
-				EXECUTE format('SELECT count(*) FROM (SELECT FROM %I WHERE random() < 0.3 FOR UPDATE SKIP LOCKED) AS c', set || '_claims');
+				EXECUTE format('SELECT count(*) FROM (SELECT FROM %I WHERE random() < 0.3 FOR UPDATE SKIP LOCKED) AS c',
+					set || '_claims');
 				PERFORM pg_sleep(random() * 0.3);
 				COMMIT;
 			END IF;
@@ -108,7 +110,8 @@ $node->safe_psql(
 		wrong bigint;
 		oldest bigint;
 	BEGIN
-		WITH recent AS MATERIALIZED (SELECT id, began, coalesce(ended, 9e18) AS ended FROM log WHERE set = of_set AND key = of_key),
+		WITH recent AS MATERIALIZED (SELECT id, began, coalesce(ended, 9e18) AS ended
+			FROM log WHERE set = of_set AND key = of_key),
 		last AS (SELECT id, began, (SELECT count(*) FROM recent AS y WHERE y.ended >= x.began) AS later
 			FROM recent AS x ORDER BY began DESC LIMIT 60 OFFSET greatest(kept - 60, 0))
 		SELECT count(*), count(*) FILTER (WHERE NOT roaring64_dedup_seen(of_set, of_key, as_id(of_set, id))), min(began)
@@ -133,11 +136,15 @@ $node->safe_psql(
 			END LOOP;
 		END LOOP;
 	END $$;
-	SELECT format('CREATE TRIGGER fail BEFORE INSERT ON %I FOR EACH ROW WHEN (random() < 0.003) EXECUTE FUNCTION fail()', name || '_chunks') FROM sets \gexec
+	SELECT format(
+		'CREATE TRIGGER fail BEFORE INSERT ON %I FOR EACH ROW WHEN (random() < 0.003) EXECUTE FUNCTION fail()',
+		name || '_chunks')
+	FROM sets \gexec
 });
 if ($plant eq 'waiting')
 {
-	$node->safe_psql('postgres', q{DO $$ DECLARE f text := pg_get_functiondef('_roaring64_dedup_statement'::regproc); BEGIN
+	$node->safe_psql('postgres', q{
+		DO $$ DECLARE f text := pg_get_functiondef('_roaring64_dedup_statement'::regproc); BEGIN
 		IF f !~ 'filled = -\(SELECT' THEN RAISE 'nothing to edit'; END IF;
 		EXECUTE regexp_replace(f, 'filled = -\(SELECT', 'filled = 0 * (SELECT'); END $$});
 }
