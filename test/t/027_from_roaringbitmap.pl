@@ -86,7 +86,8 @@ value('DROP TABLE audience');
 SKIP:
 {
 	skip 'the server does not have pg_roaringbitmap 1.2 or newer', 1
-	  unless value(q{SELECT count(*) FROM pg_available_extension_versions WHERE name = 'roaringbitmap' AND version ~ '^(1\.[2-9]|[2-9])'});
+	  unless value(q{SELECT count(*) FROM pg_available_extension_versions
+		WHERE name = 'roaringbitmap' AND version ~ '^(1\.[2-9]|[2-9])'});
 
 	my $seed = seed();
 
@@ -188,7 +189,8 @@ SKIP:
 			FROM theirs AS t JOIN audience AS o USING (id) WHERE NOT o.members && int8range(NULL, 0)}),
 		't|t|t|t|t|t', 'aggregates');
 	# where elements are negative, the order is the difference
-	is(value(q{SELECT rb64_max('{1,-1}'), roaring64_max('{1,-1}'), rb64_rank('{1,5,-1}', 5), roaring64_rank('{1,5,-1}', 5)}),
+	is(value(q{SELECT rb64_max('{1,-1}'), roaring64_max('{1,-1}'),
+			rb64_rank('{1,5,-1}', 5), roaring64_rank('{1,5,-1}', 5)}),
 		'-1|1|2|3', 'negative elements are last there and first here');
 	is(value(q{SELECT '{-1,5}'::roaringbitmap::roaringbitmap64::bytea::roaring64}),
 		'{-1,5}', 'a 32-bit set by way of the 64-bit type');
