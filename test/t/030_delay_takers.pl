@@ -76,7 +76,9 @@ value(q{
 			PERFORM roaring64_delay_add('delayed', group_id, id, due) FROM added WHERE group_id = l AND id = 101;
 			COMMIT;
 			INSERT INTO cancelled
-			SELECT group_id, id FROM (SELECT * FROM added WHERE group_id = l AND id % 10 = 0 ORDER BY date_bin('256 ms', due, '2000-01-01 00:00:00+00')) AS a
+			SELECT group_id, id
+			FROM (SELECT * FROM added WHERE group_id = l AND id % 10 = 0
+				ORDER BY date_bin('256 ms', due, '2000-01-01 00:00:00+00')) AS a
 			WHERE roaring64_delay_cancel('delayed', group_id, id, due);
 			COMMIT;
 		END LOOP;
@@ -104,7 +106,8 @@ my $accounts = q{
 #
 value(q{CALL add(1, 200)});
 value(q{TRUNCATE cancelled, added; DELETE FROM delayed});
-value(q{INSERT INTO added SELECT l, e, to_timestamp((l * 40 + e) / 1000.0) FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
+value(q{INSERT INTO added SELECT l, e, to_timestamp((l * 40 + e) / 1000.0)
+	FROM generate_series(1, 50) AS l, generate_series(1, 1000) AS e});
 value(q{SELECT roaring64_delay_add_many('delayed', array_agg(group_id), array_agg(id), array_agg(due)) FROM added});
 my @all = map { start_session("CALL take($_, 200)") } 1 .. $takers;
 is(join('', map { finish($_) } @all), '', 'eight takers at once end without an error');
@@ -156,9 +159,9 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 value(q{CALL add(5000000, 20)});
 $node->wait_for_catchup($standby);
-is( $standby->safe_psql('postgres', q{SELECT roaring64_delay_count('delayed') || ' ' || coalesce(roaring64_delay_next_due('delayed')::text, 'none')}),
-	value(q{SELECT roaring64_delay_count('delayed') || ' ' || coalesce(roaring64_delay_next_due('delayed')::text, 'none')}),
-	'a standby counts the same');
+my $waiting = q{SELECT roaring64_delay_count('delayed') || ' '
+	|| coalesce(roaring64_delay_next_due('delayed')::text, 'none')};
+is($standby->safe_psql('postgres', $waiting), value($waiting), 'a standby counts the same');
 $node->stop('immediate');
 $standby->promote;
 $node = $standby;
@@ -177,7 +180,8 @@ my $dump = "$PostgreSQL::Test::Utils::tmp_check/delayed.sql";
 command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'delayed', '-t', 'added', '-f', $dump ], 'a dump');
 value('CREATE DATABASE copy');
 $node->safe_psql('copy', 'CREATE EXTENSION roaring64_tables CASCADE');
-command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ], '... is restored');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $dump ],
+	'... is restored');
 my $content = q{SELECT md5(string_agg(d::text, ' ' ORDER BY bucket, group_id)) FROM delayed AS d};
 is($node->safe_psql('copy', $content), value($content), '... with the same messages');
 is( $node->safe_psql('copy', q{

@@ -41,7 +41,8 @@ value(q{
 				UPDATE large SET ids = ids - x WHERE chunk = x >> 20 AND ids @> x;
 				COMMIT;
 				WITH s AS MATERIALIZED (
-					SELECT l.chunk, s.ids FROM roaring64_split(many[1:10]::roaring64, 20) AS s JOIN large AS l USING (chunk)
+					SELECT l.chunk, s.ids
+					FROM roaring64_split(many[1:10]::roaring64, 20) AS s JOIN large AS l USING (chunk)
 					ORDER BY l.chunk FOR UPDATE OF l)
 				UPDATE large AS l SET ids = l.ids - s.ids FROM s WHERE l.chunk = s.chunk;
 				COMMIT;
@@ -67,7 +68,8 @@ my @sessions = map { start_session("CALL write($_)") } 0 .. $writers - 1;
 is(join('', map { finish($_) } @sessions), '', 'eight writers at once end without an error');
 for my $me (0 .. $writers - 1)
 {
-	is(value(sprintf($of_one =~ s/% 1000/%% 1000/r, $me, $me + 500)), $alone[$me], "writer $me has left the same among the others");
+	is(value(sprintf($of_one =~ s/% 1000/%% 1000/r, $me, $me + 500)), $alone[$me],
+		"writer $me has left the same among the others");
 }
 
 $node->stop;
