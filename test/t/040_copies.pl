@@ -71,7 +71,8 @@ sub same_state
 {
 	my ($node, $origin, $name, $database) = @_;
 	$database ||= 'postgres';
-	is($node->safe_psql($database, $state), $origin->safe_psql('postgres', $state), "$name: sets and what indexes find");
+	is($node->safe_psql($database, $state), $origin->safe_psql('postgres', $state),
+		"$name: sets and what indexes find");
 	is($node->safe_psql($database, $hash_state), $origin->safe_psql('postgres', $hash_state), "$name: equality");
 }
 
@@ -95,7 +96,8 @@ is($origin->safe_psql('postgres', 'SELECT octet_length(s::bytea) >> 20 FROM sets
 like($origin->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN SELECT k FROM sets WHERE s && '{-1}'"),
 	qr/sets_containers/, 'the comparison uses the index');
 # more than the empty string would be the same everywhere
-like($origin->safe_psql('postgres', $state), qr/^\w{32}\|\d{7,}\|[\d ]{8,}\|4 [\d ]+\|2 [\d ]+$/, 'there is something to compare');
+like($origin->safe_psql('postgres', $state), qr/^\w{32}\|\d{7,}\|[\d ]{8,}\|4 [\d ]+\|2 [\d ]+$/,
+	'there is something to compare');
 
 $origin->wait_for_catchup($standby, 'replay', $origin->lsn('insert'));
 same_state($standby, $origin, 'standby');
@@ -130,7 +132,8 @@ for my $binary ('false', 'true')
 	$subscriber->init;
 	$subscriber->start;
 	$subscriber->safe_psql('postgres', "$schema; $dedup; TRUNCATE seen");
-	$origin->safe_psql('postgres', "CREATE PUBLICATION p_$binary FOR TABLE sets, seen, seen_claims, seen_chunks, seen_windows");
+	$origin->safe_psql('postgres',
+		"CREATE PUBLICATION p_$binary FOR TABLE sets, seen, seen_claims, seen_chunks, seen_windows");
 	$subscriber->safe_psql('postgres', sprintf(
 			q{CREATE SUBSCRIPTION s_%s CONNECTION '%s' PUBLICATION p_%s WITH (binary = %s)},
 			$binary, $origin->connstr . ' dbname=postgres', $binary, $binary));
@@ -152,16 +155,19 @@ for my $binary ('false', 'true')
 	});
 	my $first = $binary eq 'true' ? 20 : 30;
 	$origin->safe_psql('postgres', $_)
-	  for "SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series($first, $first + 8) AS i", q{CALL roaring64_dedup_fold('seen')},
+	  for "SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series($first, $first + 8) AS i",
+		q{CALL roaring64_dedup_fold('seen')},
 		"SELECT roaring64_dedup_claim_many('seen', 'k', '{61,62}')", q{CALL roaring64_dedup_fold('seen')},
-		"SELECT roaring64_dedup_claim('seen', 'k', 77), roaring64_dedup_forget('seen', 'k', 62), roaring64_dedup_alter('seen', keep => 6)";
+		"SELECT roaring64_dedup_claim('seen', 'k', 77), roaring64_dedup_forget('seen', 'k', 62),
+			roaring64_dedup_alter('seen', keep => 6)";
 	$origin->wait_for_catchup("s_$binary");
-	is($subscriber->safe_psql('postgres', $seen), $origin->safe_psql('postgres', $seen), "subscriber, binary = $binary: a dedup set");
+	is($subscriber->safe_psql('postgres', $seen), $origin->safe_psql('postgres', $seen),
+		"subscriber, binary = $binary: a dedup set");
 	$subscriber->safe_psql('postgres', $indexes);
 	same_state($subscriber, $origin, "subscriber, binary = $binary");
 	$subscriber->safe_psql('postgres', "DROP SUBSCRIPTION s_$binary");
-	is($subscriber->safe_psql('postgres', q{SELECT roaring64_dedup_claim_many('seen', 'k', '{61,62,77,78}')}), '{f,t,f,t}',
-		"subscriber, binary = $binary: the dedup set goes on there");
+	is($subscriber->safe_psql('postgres', q{SELECT roaring64_dedup_claim_many('seen', 'k', '{61,62,77,78}')}),
+		'{f,t,f,t}', "subscriber, binary = $binary: the dedup set goes on there");
 	$subscriber->stop;
 }
 
@@ -226,7 +232,8 @@ for my $case (
 	my $err;
 
 	$origin->safe_psql('postgres', 'CREATE DATABASE restored');
-	$origin->command_ok([ 'pg_restore', '--exit-on-error', @$options, '-d', $origin->connstr('restored'), "$dir/helpers" ],
+	$origin->command_ok(
+		[ 'pg_restore', '--exit-on-error', @$options, '-d', $origin->connstr('restored'), "$dir/helpers" ],
 		"restored, @$options");
 	$origin->safe_psql('restored', 'GRANT USAGE ON SCHEMA public TO writer; GRANT INSERT ON facts TO writer');
 	$origin->psql('restored', 'SET ROLE writer; INSERT INTO facts VALUES (1, 2)', stderr => \$err);
@@ -241,7 +248,8 @@ for my $case (
 		SELECT roaring64_dedup_seen('seen', 'k', 1), roaring64_dedup_claim('uuids', 'k', gen_random_uuid()),
 			(SELECT count(*) FROM roaring64_delay_take('later')), roaring64_numbers_sum('amounts', 'k'),
 			roaring64_dict_encode('names', '{b,c}'::text[]), (SELECT count(*) FROM roaring64_helpers());
-		SELECT (SELECT ids = (SELECT roaring64_agg(id) FROM facts) FROM follows), f.ids = k.ids FROM follows AS f JOIN keeps AS k USING (k);
+		SELECT (SELECT ids = (SELECT roaring64_agg(id) FROM facts) FROM follows), f.ids = k.ids
+			FROM follows AS f JOIN keeps AS k USING (k);
 		SELECT count(*) FROM roaring64_rollup_verify('follows')}),
 		"t|t|1|5|{2,3}|7\nt|t\n0", "helpers work, @$options");
 	is( $origin->safe_psql('restored', qq{

@@ -55,7 +55,8 @@ value(qq{
 });
 is(value('SELECT octet_length(s::bytea) FROM large'), $bytes, 'the largest set is stored');
 cmp_ok($bytes, '>', $limit - 8200, 'and another container would not go in');
-is( value(q{SELECT roaring64_cardinality(s), roaring64_min(s), roaring64_max(s), s @> 1000000::bigint, s @> 1000001::bigint,
+is( value(q{SELECT roaring64_cardinality(s), roaring64_min(s), roaring64_max(s),
+		s @> 1000000::bigint, s @> 1000001::bigint,
 		roaring64_rank(s, 4294967296), roaring64_select(s, -1) FROM large}),
 	join('|', $containers * 32768, 0, $containers * 65536 - 2, 't', 'f', 2147483649, $containers * 65536 - 2),
 	'what is asked of it is answered');
@@ -65,13 +66,17 @@ is(value(q{SELECT roaring64_cardinality(s - int8range(0, NULL)), roaring64_cardi
 	'0|' . ($containers * 32768 + 1), 'it can be changed within its size');
 is(value(q{SELECT count(*), sum(roaring64_cardinality(ids)) FROM large, roaring64_split(s, 30)}),
 	int(($containers + 16383) / 16384) . '|' . $containers * 32768, 'it can be split');
-is(value(q{SELECT roaring64_invalid_reason(s::bytea) IS NULL, s::bytea::roaring64 = s FROM large}), 't|t', 'its bytes are taken back');
+is(value(q{SELECT roaring64_invalid_reason(s::bytea) IS NULL, s::bytea::roaring64 = s FROM large}),
+	't|t', 'its bytes are taken back');
 
 my $more = ($containers + 1) * 65536;
-is(failure("SELECT roaring64_is_empty(s | roaring64_shift((SELECT roaring64_agg(i * 2) FROM generate_series(0::bigint, 32767) i), $more)) FROM large"),
+is(failure("SELECT roaring64_is_empty(s | roaring64_shift(
+		(SELECT roaring64_agg(i * 2) FROM generate_series(0::bigint, 32767) i), $more)) FROM large"),
 	'54000', 'one container more is too large');
-is(failure(q{SELECT roaring64_is_empty(roaring64_shift(s, 1) # s) FROM large}), 'none: ', 'a result of as many containers that takes fewer bytes is not');
-is(failure(q{SELECT roaring64_is_empty(roaring64_or_agg(t)) FROM (SELECT s FROM large UNION ALL SELECT roaring64_shift(s, 17179869184) FROM large) AS u (t)}),
+is(failure(q{SELECT roaring64_is_empty(roaring64_shift(s, 1) # s) FROM large}),
+	'none: ', 'a result of as many containers that takes fewer bytes is not');
+is(failure(q{SELECT roaring64_is_empty(roaring64_or_agg(t))
+		FROM (SELECT s FROM large UNION ALL SELECT roaring64_shift(s, 17179869184) FROM large) AS u (t)}),
 	'54000', 'nor can two such be one');
 is(failure('SELECT length(s::text) FROM large'), '54000', 'its text is too long');
 is(failure('SELECT cardinality(s::bigint[]) FROM large'), '54000', 'and so is its array');
@@ -92,17 +97,20 @@ for my $case ([ 'binary', 4096 ], [ 'text', $limit / 2 + 4096 ])
 
 	value(qq{
 		TRUNCATE large_copy, large_part;
-		INSERT INTO large_part SELECT k, s - int8range(($containers - $containers_less) * 65536::bigint, NULL) FROM large;
+		INSERT INTO large_part
+			SELECT k, s - int8range(($containers - $containers_less) * 65536::bigint, NULL) FROM large;
 		COPY large_part TO '$dir/large.$format' (FORMAT $format);
 		COPY large_copy FROM '$dir/large.$format' (FORMAT $format)});
 	is(value(q{SELECT c.s = p.s FROM large_copy c, large_part p}), 't', "COPY, $format: as it was");
 	note(value('SELECT octet_length(s::bytea) FROM large_copy'), " bytes by COPY, $format");
 	unlink "$dir/large.$format";
 }
-command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'large_part', '-f', "$dir/dump.sql" ], 'pg_dump of half of it');
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'large_part', '-f', "$dir/dump.sql" ],
+	'pg_dump of half of it');
 value('CREATE DATABASE restored');
 $node->safe_psql('restored', 'CREATE EXTENSION roaring64');
-command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql" ], 'restored');
+command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql" ],
+	'restored');
 is($node->safe_psql('restored', 'SELECT md5(s::bytea) FROM large_part'), value('SELECT md5(s::bytea) FROM large_part'),
 	'as it was');
 command_fails_like([ 'pg_dump', '-d', $node->connstr('postgres'), '-t', 'large', '-f', "$dir/dump.sql" ],

@@ -143,7 +143,8 @@ same('overlap', q{SELECT user_id, day FROM readers WHERE read && '{12,100004}' O
 	3, qr/WHERE \(\(read OPERATOR\(public\.&&\) '\{12,100004\}'(?:::public\.roaring64)?\)\)/);
 same('range', q{SELECT user_id, day FROM readers WHERE read && '(,0)'::int8range ORDER BY 1, 2},
 	3, qr/WHERE \(\(read OPERATOR\(public\.&&\) '\(,0\)'::int8range\)\)/);
-same('count', 'SELECT user_id, day FROM readers WHERE roaring64_cardinality(read & int8range(0, 100)) > 5 ORDER BY 1, 2',
+same('count',
+	'SELECT user_id, day FROM readers WHERE roaring64_cardinality(read & int8range(0, 100)) > 5 ORDER BY 1, 2',
 	3, qr/WHERE \(\(public\.roaring64_cardinality\(/);
 same('ids in a set', q{SELECT * FROM reads WHERE message_id <@ '{4,6,100004}'::roaring64 ORDER BY 1, 2},
 	3, qr/WHERE \(\(message_id = ANY \('\{4,6,100004\}'::bigint\[\]\)\)\)/);
@@ -193,7 +194,8 @@ for my $kind (qw(or and xor))
 	my $aggregate = "roaring64_${kind}_agg";
 
 	same("$aggregate of all",
-		"SELECT $aggregate(part) FROM " . on_each_server("SELECT $aggregate(read) AS part FROM readers WHERE user_id % 4 = 2"),
+		"SELECT $aggregate(part) FROM "
+		  . on_each_server("SELECT $aggregate(read) AS part FROM readers WHERE user_id % 4 = 2"),
 		3, qr/^SELECT public\.$aggregate\(read\) FROM public\.readers WHERE/,
 		"SELECT $aggregate(read) FROM readers WHERE user_id % 4 = 2");
 	same("$aggregate of all, by shard",
@@ -232,7 +234,8 @@ $front->safe_psql('postgres', qq{
 	UPDATE readers SET read = read | 77 WHERE user_id % 5 = 0;
 	UPDATE readers SET read = read - '{2,4}' WHERE read @> 4;
 	DELETE FROM readers WHERE roaring64_is_empty(read);
-	INSERT INTO readers VALUES (2001, '2026-01-01', '{9223372036854775807}'), (2002, '2026-01-01', '[5,100000]'::int8range::roaring64);
+	INSERT INTO readers VALUES (2001, '2026-01-01', '{9223372036854775807}'),
+		(2002, '2026-01-01', '[5,100000]'::int8range::roaring64);
 }) for qw(one several);
 same('after changes', 'SELECT * FROM readers ORDER BY 1, 2', 3, qr/^SELECT user_id, day, read FROM public\.readers/);
 
