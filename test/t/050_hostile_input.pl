@@ -130,7 +130,8 @@ sub mutated_bytes
 	return $bytes;
 }
 
-my $node = start_server('hostile', conf => "statement_timeout = '10min'\n", extra => [ '--locale=C', '--encoding=UTF8' ]);
+my $node = start_server('hostile', conf => "statement_timeout = '10min'\n",
+	extra => [ '--locale=C', '--encoding=UTF8' ]);
 value('CREATE EXTENSION roaring64');
 
 # Sets of every shape, as bytes.
@@ -268,7 +269,8 @@ value(qq{
 
 my ($status, $out, $err) = $node->psql(
 	'postgres', q{
-	UPDATE inputs i SET (state, message, s, soft) = (SELECT t.state, t.message, t.s, t.soft FROM take(way, hex, file) t)});
+	UPDATE inputs i SET (state, message, s, soft) = (SELECT t.state, t.message, t.s, t.soft
+		FROM take(way, hex, file) t)});
 is($status, 0, "no input ended the session (seed $seed)") or diag($err);
 
 diag("random input, seed $seed: way, kind, tried, taken, refused");
@@ -319,7 +321,8 @@ none("soft <> (state = 'taken')", 'soft errors are for the same input as hard on
 is(value(q{
 	SELECT way, kind FROM inputs WHERE kind = 'mutated'
 	GROUP BY way, kind
-	HAVING count(*) >= 250 AND (count(*) FILTER (WHERE state = 'taken') = 0 OR count(*) FILTER (WHERE state <> 'taken') = 0)}),
+	HAVING count(*) >= 250
+		AND (count(*) FILTER (WHERE state = 'taken') = 0 OR count(*) FILTER (WHERE state <> 'taken') = 0)}),
 	'', 'of each mutated kind some are taken and some refused');
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP/, 'no process crashed');
 

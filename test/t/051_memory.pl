@@ -214,12 +214,14 @@ value(q{
 	SELECT roaring64_dedup_create('parts', id_type => 'uuid');
 	INSERT INTO parts_chunks (key, chunk, generation, ids)
 	SELECT 'k', ((c::bigint << 48)::bit(64) # b'1'::bit(64))::bigint, 0,
-		ARRAY(SELECT (lpad(to_hex(c), 4, '0') || md5(i::text || c::text))::varchar(32)::uuid AS u FROM generate_series(1, 300) i ORDER BY u)
+		ARRAY(SELECT (lpad(to_hex(c), 4, '0') || md5(i::text || c::text))::varchar(32)::uuid AS u
+			FROM generate_series(1, 300) i ORDER BY u)
 	FROM generate_series(0, 8191) c});
 my $parts = value(q{
 	CREATE FUNCTION pg_temp.peak() RETURNS bigint VOLATILE LANGUAGE sql RETURN
 		(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:[[:space:]]*([0-9]+)')::bigint * 1024);
-	CREATE TEMP TABLE asked AS SELECT array_agg(ids[c % 300 + 1]) AS ids FROM (SELECT ids, row_number() OVER () AS c FROM parts_chunks) AS p;
+	CREATE TEMP TABLE asked AS SELECT array_agg(ids[c % 300 + 1]) AS ids
+		FROM (SELECT ids, row_number() OVER () AS c FROM parts_chunks) AS p;
 	SELECT count(*) AS touched FROM asked, unnest(asked.ids) AS id WHERE roaring64_dedup_seen('parts', 'k', id) \gset
 	SELECT pg_temp.peak() AS before \gset
 	SELECT count(*) FROM asked, unnest(roaring64_dedup_seen_many('parts', 'k', asked.ids)) AS s WHERE s;

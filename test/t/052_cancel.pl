@@ -165,7 +165,8 @@ for my $name (sort keys %calls)
 {
 	my $call = $calls{$name};
 	my $declared = join ' ', map { "$_ $variables{$_};" } grep { $call =~ /\b$_\b/ } sort keys %variables;
-	my $block = "SET roaring64.output_format = 'array'; SET statement_timeout = '%dms'; DO \$do\$ DECLARE $declared ignored boolean; n bigint := 0;
+	my $block = "SET roaring64.output_format = 'array'; SET statement_timeout = '%dms';
+		DO \$do\$ DECLARE $declared ignored boolean; n bigint := 0;
 BEGIN LOOP
 ignored := ($call) IS NULL;
 n := n + 1;
@@ -284,7 +285,8 @@ my $aggregate = 'SELECT roaring64_cardinality(roaring64_agg(id)) FROM ids';
 like(value("$parallel EXPLAIN $aggregate"), qr/Partial Aggregate/, 'there is a parallel plan');
 for my $ms (30, 100, 200, 300)
 {
-	my ($out, $err) = run_script("$parallel SET statement_timeout = $ms; $aggregate; RESET statement_timeout; $aggregate;");
+	my ($out, $err) = run_script("$parallel SET statement_timeout = $ms; $aggregate;
+		RESET statement_timeout; $aggregate;");
 
 	like($out, qr/^600000$/m, "parallel aggregate: after a timeout of $ms ms it answers")
 	  or diag($err);
@@ -350,34 +352,42 @@ sub cancel_often
 }
 
 value(q{
-	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'), roaring64_delay_create('later', '256 ms');
+	SELECT roaring64_dedup_create('seen'), roaring64_dedup_create('uuids', id_type => 'uuid'),
+		roaring64_delay_create('later', '256 ms');
 	CREATE TABLE facts (key int, id bigint, mark boolean NOT NULL, PRIMARY KEY (key, id));
 	INSERT INTO facts SELECT i % 500, i, i % 3 = 0 FROM generate_series(1, 150000) i;
 });
 my $ids = '(SELECT array_agg(i * 3) FROM generate_series(1::bigint, 60000) i)';
-my $seen = q{SELECT (SELECT count(*) FROM seen_claims), (SELECT coalesce(sum(roaring64_cardinality(ids)), 0) FROM seen_chunks),
+my $seen = q{SELECT (SELECT count(*) FROM seen_claims),
+	(SELECT coalesce(sum(roaring64_cardinality(ids)), 0) FROM seen_chunks),
 	roaring64_cardinality(roaring64_dedup_export('seen', 'k')), roaring64_dedup_count('seen', 'k')};
-cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))", $seen, '60000|0|60000|60000');
+cancel_often('claim', "SELECT cardinality(roaring64_dedup_claim_many('seen', 'k', $ids))",
+	$seen, '60000|0|60000|60000');
 # a duplicate costs less, and must go on being one
 cancel_often('claim again', "SELECT roaring64_dedup_claim_many('seen', 'k', $ids)", $seen, '60000|0|60000|60000');
 cancel_often('fold', q{CALL roaring64_dedup_fold('seen')}, $seen, '0|60000|60000|60000');
 cancel_often('forget', "SELECT roaring64_dedup_forget_many('seen', 'k', $ids)", $seen, '60000|60000|0|0');
 cancel_often('fold of what was forgotten', q{CALL roaring64_dedup_fold('seen')}, $seen, '0|0|0|0');
-cancel_often('claim of UUIDs', q{SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k', (SELECT array_agg(md5(i::text)::uuid) FROM generate_series(1, 60000) i)))},
+cancel_often('claim of UUIDs',
+	q{SELECT cardinality(roaring64_dedup_claim_many('uuids', 'k',
+		(SELECT array_agg(md5(i::text)::uuid) FROM generate_series(1, 60000) i)))},
 	q{SELECT roaring64_dedup_count('uuids', 'k'), (SELECT count(*) FROM uuids_claims)}, '60000|60000');
 cancel_often('fold of UUIDs', q{CALL roaring64_dedup_fold('uuids')},
 	q{SELECT roaring64_dedup_count('uuids', 'k'), (SELECT count(*) FROM uuids_claims)}, '60000|0');
 cancel_often('import',
 	q{SELECT roaring64_dedup_import('sparse', 'l', get('wide2'))},
-	q{SELECT (SELECT count(*) FROM sparse_claims), roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},
+	q{SELECT (SELECT count(*) FROM sparse_claims),
+		roaring64_dedup_count('sparse', 'k'), roaring64_dedup_count('sparse', 'l')},
 	'0|200000|200000');
 
-my $later = q{SELECT count(*), coalesce(sum(roaring64_cardinality(ids)), 0), roaring64_delay_next_due('later') IS NOT NULL
+my $later = q{
+	SELECT count(*), coalesce(sum(roaring64_cardinality(ids)), 0), roaring64_delay_next_due('later') IS NOT NULL
 	FROM later};
 cancel_often('delayed messages, added', q{
 	SELECT roaring64_delay_add_many('later', array_agg(i % 10), array_agg(i), array_agg(to_timestamp(i / 10.0)))
 	FROM generate_series(1::bigint, 60000) i}, $later, '60000|60000|t');
-cancel_often('delayed messages, taken', q{SELECT count(*) FROM roaring64_delay_take('later', 'infinity')}, $later, '0|0|f');
+cancel_often('delayed messages, taken',
+	q{SELECT count(*) FROM roaring64_delay_take('later', 'infinity')}, $later, '0|0|f');
 
 # Its steps commit, so what is the same is the source; and it goes on.
 cancel_often('rollup',
@@ -385,7 +395,9 @@ cancel_often('rollup',
 	q{SELECT count(*), sum(id), count(*) FILTER (WHERE mark) FROM facts}, '150000|11250075000|50000');
 is(value(q{SELECT count(*), sum(roaring64_cardinality(members)), sum(roaring64_cardinality(marked)) FROM users}),
 	'500|150000|50000', 'rollup: all of it is there');
-cancel_often('rollup, verify', q{SELECT * FROM roaring64_rollup_verify('users')}, q{SELECT state FROM roaring64_rollup_stats('users')}, 'following');
+cancel_often('rollup, verify',
+	q{SELECT * FROM roaring64_rollup_verify('users')},
+	q{SELECT state FROM roaring64_rollup_stats('users')}, 'following');
 cancel_often('rollup, a large update', q{UPDATE facts SET mark = NOT mark},
 	'SELECT sum(roaring64_cardinality(marked)) FROM users_now', '100000');
 cancel_often('rollup, fold', q{CALL roaring64_rollup_fold('users')},

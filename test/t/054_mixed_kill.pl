@@ -44,7 +44,8 @@ value(q{
 	CREATE FUNCTION process(ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		IF cardinality(ids) > 1 THEN
-			INSERT INTO messages SELECT id FROM unnest(ids, roaring64_dedup_claim_many('seen', 'k', ids)) AS c (id, is_new) WHERE is_new;
+			INSERT INTO messages
+				SELECT id FROM unnest(ids, roaring64_dedup_claim_many('seen', 'k', ids)) AS c (id, is_new) WHERE is_new;
 		ELSIF roaring64_dedup_claim('seen', 'k', ids[1]) THEN
 			INSERT INTO messages VALUES (ids[1]);
 		END IF;
@@ -96,7 +97,8 @@ UPDATE documents SET words = words - :word::bigint, places = places - (:word * 6
 DELETE FROM document_words WHERE document = :document AND word = :word;
 \elif :what < 10
 UPDATE documents SET words = words | int8range(:word, :word + 9),
-	places = (SELECT places | roaring64_agg(i * 65536) FROM generate_series(:word::bigint, :word + 8) AS i) WHERE id = :document;
+	places = (SELECT places | roaring64_agg(i * 65536) FROM generate_series(:word::bigint, :word + 8) AS i)
+WHERE id = :document;
 INSERT INTO document_words SELECT :document, generate_series(:word, :word + 8) ON CONFLICT DO NOTHING;
 \else
 UPDATE documents SET words = '{}', places = '{}' WHERE id = :document;
@@ -111,7 +113,8 @@ my @changes = (
 	'UPDATE % SET mark = NOT mark WHERE key = :key AND id = :id',
 	'INSERT INTO % SELECT :key, :id, true, false WHERE NOT EXISTS (SELECT FROM % WHERE key = :key AND id = :id)',
 	'DELETE FROM % WHERE key = :key AND id = :id',
-	'UPDATE % SET key = :other, star = true WHERE key = :key AND id = :id AND NOT EXISTS (SELECT FROM % WHERE key = :other AND id = :id)');
+	'UPDATE % SET key = :other, star = true WHERE key = :key AND id = :id '
+		  . 'AND NOT EXISTS (SELECT FROM % WHERE key = :other AND id = :id)');
 $scripts{facts} = "\\set key random(1, 24)\n\\set other random(1, 24)\n"
   . "\\set id random(1, 300) * 8 + :client_id\n\\set what random(1, 4)\n\\set end random(1, 5)\nBEGIN;\n";
 for my $n (1 .. @changes)
@@ -126,18 +129,21 @@ my $dir = $PostgreSQL::Test::Utils::tmp_check;
 append_to_file("$dir/$_.bench", $scripts{$_}) for keys %scripts;
 
 my $rollup =
-  q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id', '{"members": true, "marked": "mark", "starred": "star"}')};
+  q{CALL roaring64_rollup_create('facts', 'sets', '{key}', 'id',
+	'{"members": true, "marked": "mark", "starred": "star"}')};
 my $cycle = "$rollup;\nSELECT count(*) FROM roaring64_rollup_verify('sets');\n"
   . "SELECT pg_sleep(0.1);\nSELECT roaring64_rollup_drop('sets');\nINSERT INTO operations VALUES ('rollup');\n";
 append_to_file("$dir/rollups.sql", $cycle x 2000);
-append_to_file("$dir/folds.sql", "CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\n" x 100000);
+append_to_file("$dir/folds.sql",
+	"CALL roaring64_dedup_fold('seen');\nINSERT INTO operations VALUES ('fold');\n" x 100000);
 
 # Starts a program that writes to files.
 sub start_program
 {
 	my ($name, @command) = @_;
 
-	return IPC::Run::start([ @command, '-d', $node->connstr('postgres') ], '<', \undef, '>', "$dir/$name.out", '2>', "$dir/$name.err");
+	return IPC::Run::start([ @command, '-d', $node->connstr('postgres') ],
+		'<', \undef, '>', "$dir/$name.out", '2>', "$dir/$name.err");
 }
 
 #
@@ -179,11 +185,13 @@ sub check_all
 	# where the target is in step, it agrees
 	my $state = value(q{SELECT coalesce(to_regclass('sets_rollup')::text, '-')}) eq '-' ? 'none' :
 	  value(q{SELECT CASE WHEN copied IS NULL THEN 'copying' ELSE 'following' END FROM sets_rollup});
-	is(value(q{SELECT * FROM roaring64_rollup_verify('sets')}), '', "$name: the target agrees") if $state eq 'following';
+	is(value(q{SELECT * FROM roaring64_rollup_verify('sets')}), '', "$name: the target agrees")
+	  if $state eq 'following';
 	return $state;
 }
 
-like(value("SET enable_seqscan = off; EXPLAIN SELECT FROM documents WHERE $_"), qr/Bitmap Index Scan on by_/, 'an index is used')
+like(value("SET enable_seqscan = off; EXPLAIN SELECT FROM documents WHERE $_"),
+	qr/Bitmap Index Scan on by_/, 'an index is used')
   for 'words @> 5::bigint', 'places @> 65536::bigint';
 
 my %states;
@@ -193,8 +201,8 @@ for my $round (1 .. $kills)
 	my @programs = (
 		start_program('rollups', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/rollups.sql"),
 		start_program('folds', 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/folds.sql"),
-		start_program('bench', 'pgbench', '-n', '-c', '6', '-j', '2', '-T', '600', '--random-seed', $seed + $round, '--max-tries', '50',
-			'-D', 'base=' . 100_000 * $round,
+		start_program('bench', 'pgbench', '-n', '-c', '6', '-j', '2', '-T', '600', '--random-seed', $seed + $round,
+			'--max-tries', '50', '-D', 'base=' . 100_000 * $round,
 			map { ('-f', "$dir/$_.bench") } sort keys %scripts));
 
 	# at no particular moment after there was something of each kind
@@ -230,7 +238,8 @@ check_all('finished');
 
 diag("$kills kills; operations that were committed: "
 	  . join(', ', split /\n/, value(q{SELECT kind || ' ' || count(*) FROM operations GROUP BY kind ORDER BY kind})));
-is(value(q{SELECT count(DISTINCT kind) FROM operations WHERE kind IN ('claim', 'words', 'facts', 'fold')}), '4', 'of each kind there were some');
+is(value(q{SELECT count(DISTINCT kind) FROM operations WHERE kind IN ('claim', 'words', 'facts', 'fold')}),
+	'4', 'of each kind there were some');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal (?!9)/, 'no process crashed by itself');
 
 $node->stop;

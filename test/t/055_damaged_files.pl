@@ -52,7 +52,8 @@ value(qq{
 my @tables = ('extended', 'external');
 my %files = map {
 	my ($heap, $toast) = split /\|/,
-	  value("SELECT pg_relation_filepath(oid), pg_relation_filepath(reltoastrelid) FROM pg_class WHERE oid = '$_'::regclass");
+	  value("SELECT pg_relation_filepath(oid), pg_relation_filepath(reltoastrelid)
+		FROM pg_class WHERE oid = '$_'::regclass");
 	("$_" => $heap, "$_, TOAST" => $toast)
 } @tables;
 
@@ -104,7 +105,8 @@ sub overwrite
 
 			$length = $to - $at if $length > $to - $at;
 			next if rand() < ($name =~ /TOAST/ ? 0.6 : 0.1);
-			substr($page, $at, $length) = join '', map { chr(rand() < 0.3 ? 255 * int rand 2 : int rand 256) } 1 .. $length;
+			substr($page, $at, $length) = join '',
+				map { chr(rand() < 0.3 ? 255 * int rand 2 : int rand 256) } 1 .. $length;
 			$changed++;
 		}
 		seek $file, $block * $page_size, 0 or die "$path: $!";
@@ -125,14 +127,16 @@ cmp_ok($overwritten{$_}, '>', 20, "$_: there were sets to overwrite") for sort k
 value(q{
 	CREATE TABLE calls AS
 	SELECT CASE WHEN p.prokind = 'a'
-			THEN format('(SELECT %s(v%s) FROM unnest(ARRAY[$2, s, $2, s]) AS v)', p.proname, CASE p.pronargs WHEN 2 THEN ', false' END)
+			THEN format('(SELECT %s(v%s) FROM unnest(ARRAY[$2, s, $2, s]) AS v)',
+				p.proname, CASE p.pronargs WHEN 2 THEN ', false' END)
 			WHEN p.proretset THEN format('(SELECT count(*) FROM %s(%s) AS r)', p.proname, q.args)
 			ELSE format('%s(%s)', p.proname, q.args) END AS expression
 	FROM pg_proc AS p, generate_subscripts(p.proargtypes::oid[], 1) AS place,
 		LATERAL (SELECT string_agg(CASE t::regtype::text
 				WHEN 'roaring64' THEN CASE WHEN i = place + 1 THEN 's' ELSE '$2' END
 				WHEN 'integer' THEN '7' WHEN 'bigint' THEN '30000' WHEN 'boolean' THEN 'true'
-				WHEN 'int8range' THEN 'int8range(-7, 70001)' WHEN 'anyrange' THEN 'int8range(-7, 70001)' WHEN 'bigint[]' THEN '''{1,70000}''::bigint[]'
+				WHEN 'int8range' THEN 'int8range(-7, 70001)' WHEN 'anyrange' THEN 'int8range(-7, 70001)'
+				WHEN 'bigint[]' THEN '''{1,70000}''::bigint[]'
 				ELSE 'NULL::' || t::regtype END, ', ' ORDER BY i)
 			FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS u(t, i)) AS q(args)
 	WHERE p.proname ~ '^roaring64_' AND p.prokind IN ('f', 'a') AND p.proargtypes[place] = 'roaring64'::regtype
@@ -178,7 +182,8 @@ diag("seed $seed: " . join '; ', map { s/\|/, /gr } split /\n/, value(q{
 		count(DISTINCT k) FILTER (WHERE outcome ~ '^XX001') || ' sets found damaged'
 	FROM outcomes GROUP BY 1 ORDER BY 1}));
 is(value(q{SELECT count(*) FROM (SELECT stored FROM outcomes GROUP BY 1
-	HAVING count(*) FILTER (WHERE outcome = 'answered') > 1000 AND count(*) FILTER (WHERE outcome ~ '^XX001') > 1000) AS g}),
+	HAVING count(*) FILTER (WHERE outcome = 'answered') > 1000
+		AND count(*) FILTER (WHERE outcome ~ '^XX001') > 1000) AS g}),
 	'2', 'both happen often');
 
 # What serves a whole table meets them too.
@@ -192,11 +197,12 @@ for my $table (@tables)
 	{
 		my ($status, $out, $err) = $node->psql('postgres', "\\o /dev/null\n\\set VERBOSITY verbose\n$statement");
 
-		like($err, qr/^(?:psql:<stdin>:\d+: ERROR:  (?:XX001|54000|XX000: invalid compression method id)\b.*)?$/s, "$statement: done or reported");
+		like($err, qr/^(?:psql:<stdin>:\d+: ERROR:  (?:XX001|54000|XX000: invalid compression method id)\b.*)?$/s,
+			"$statement: done or reported");
 	}
 }
-is(value('SELECT count(*) FROM intact WHERE roaring64_invalid_reason(s::bytea) IS NULL'), value('SELECT count(*) FROM intact'),
-	'other tables are as they were');
+is(value('SELECT count(*) FROM intact WHERE roaring64_invalid_reason(s::bytea) IS NULL'),
+	value('SELECT count(*) FROM intact'), 'other tables are as they were');
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP/, 'no process crashed');
 
 $node->stop;
