@@ -100,8 +100,10 @@ my $set_up = q{
 		RETURN NEW;
 	END $$;
 	CREATE TRIGGER folded BEFORE INSERT ON folded_claims FOR EACH ROW EXECUTE FUNCTION folded();
-	SELECT roaring64_dedup_import('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4), roaring64_dedup_claim('seen', 'other', 4);
-	SELECT roaring64_dedup_import('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4), roaring64_dedup_claim('recent', 'other', 4);
+	SELECT roaring64_dedup_import('seen', 'k', '{1,2,3}'), roaring64_dedup_claim('seen', 'k', 4),
+		roaring64_dedup_claim('seen', 'other', 4);
+	SELECT roaring64_dedup_import('recent', 'k', '{3}'), roaring64_dedup_claim('recent', 'k', 4),
+		roaring64_dedup_claim('recent', 'other', 4);
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_delay_add('later', 1, 1, '1970-01-01 00:00:01+00');
 	SELECT roaring64_numbers_create('points');
@@ -120,7 +122,8 @@ my $set_up = q{
 };
 ($out, $err) = run_as('app', $set_up);
 is($err, '', 'an ordinary role makes sets, tables of delayed messages and triggers');
-is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WHERE relnamespace = 'app'::regnamespace}),
+is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class
+		WHERE relnamespace = 'app'::regnamespace}),
 	'app', 'and owns what they consist of');
 
 #
@@ -128,36 +131,60 @@ is($node->safe_psql('base', q{SELECT DISTINCT relowner::regrole FROM pg_class WH
 # works, with any of them missing it is refused.
 #
 my @needs = (
-	[ q{SELECT roaring64_dedup_seen('seen', 'k', 9)}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_seen_many('seen', 'k', '{1,9}')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_count('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_export('seen', 'k')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen('seen', 'k', 9)},
+		'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_seen_many('seen', 'k', '{1,9}')},
+		'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_count('seen', 'k')},
+		'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_export('seen', 'k')},
+		'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
 	[ q{SELECT roaring64_dedup_stats('seen')}, 'SELECT ON seen', 'SELECT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim('seen', 'k', 5)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim_many('seen', 'k', '{5,6}')}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)}, 'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks' ],
-	[ q{INSERT INTO inbox VALUES ('k', 7)}, 'INSERT ON inbox', 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_forget('seen', 'k', 1)}, 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')}, 'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
-	[ q{SELECT roaring64_dedup_import('seen', 'k', '{9,5000000}')}, 'SELECT ON seen', 'SELECT, UPDATE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks', 'SELECT, INSERT, UPDATE ON seen_windows' ],
-	[ q{SELECT roaring64_dedup_import('recent', 'k', '{9,5000000}')}, 'SELECT ON recent', 'SELECT, UPDATE ON recent_claims', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_claim('seen', 'k', 5)},
+		'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim_many('seen', 'k', '{5,6}')},
+		'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_claim('recent', 'k', 5)},
+		'SELECT ON recent', 'SELECT, INSERT ON recent_claims', 'SELECT ON recent_chunks' ],
+	[ q{INSERT INTO inbox VALUES ('k', 7)},
+		'INSERT ON inbox', 'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_forget('seen', 'k', 1)},
+		'SELECT ON seen', 'SELECT, INSERT ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_forget_many('seen', 'k', '{1,4}')},
+		'SELECT ON seen', 'SELECT, INSERT, UPDATE ON seen_claims', 'SELECT ON seen_chunks' ],
+	[ q{SELECT roaring64_dedup_import('seen', 'k', '{9,5000000}')},
+		'SELECT ON seen', 'SELECT, UPDATE ON seen_claims', 'SELECT, INSERT, UPDATE ON seen_chunks',
+		'SELECT, INSERT, UPDATE ON seen_windows' ],
+	[ q{SELECT roaring64_dedup_import('recent', 'k', '{9,5000000}')},
+		'SELECT ON recent', 'SELECT, UPDATE ON recent_claims',
+		'SELECT, INSERT, UPDATE, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ],
 	[ q{SELECT roaring64_dedup_alter('recent', keep => 50)}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows' ],
-	[ q{SELECT roaring64_dedup_alter('recent', remember => '1 day')}, 'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks' ],
-	[ q{SELECT roaring64_dedup_forget_key('recent', 'k')}, 'SELECT ON recent', 'SELECT, UPDATE, DELETE ON recent_claims', 'SELECT, DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE, DELETE ON recent_windows' ],
-	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')}, 'SELECT ON folded', 'SELECT, INSERT, UPDATE, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
-	[ q{SELECT roaring64_delay_count('later'), roaring64_delay_next_due('later'), roaring64_delay_stats('later')}, 'SELECT ON later' ],
-	[ q{SELECT roaring64_delay_add_many('later', '{1}', '{2}', '{1970-01-01 00:00:01+00}')}, 'SELECT, INSERT, UPDATE ON later' ],
+	[ q{SELECT roaring64_dedup_alter('recent', remember => '1 day')},
+		'SELECT, UPDATE ON recent', 'UPDATE ON recent_windows', 'SELECT, INSERT, UPDATE, DELETE ON recent_chunks' ],
+	[ q{SELECT roaring64_dedup_forget_key('recent', 'k')},
+		'SELECT ON recent', 'SELECT, UPDATE, DELETE ON recent_claims', 'SELECT, DELETE ON recent_chunks',
+		'SELECT, INSERT, UPDATE, DELETE ON recent_windows' ],
+	[ q{SELECT roaring64_dedup_claim('folded', 'k', 5), roaring64_dedup_claim_many('folded', 'k', '{6,7}')},
+		'SELECT ON folded', 'SELECT, INSERT, UPDATE, DELETE ON folded_claims', 'SELECT ON folded_chunks' ],
+	[ q{SELECT roaring64_delay_count('later'), roaring64_delay_next_due('later'), roaring64_delay_stats('later')},
+		'SELECT ON later' ],
+	[ q{SELECT roaring64_delay_add_many('later', '{1}', '{2}', '{1970-01-01 00:00:01+00}')},
+		'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT roaring64_delay_add('later', 1, 2, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE ON later' ],
 	[ q{SELECT * FROM roaring64_delay_take('later')}, 'SELECT, UPDATE, DELETE ON later' ],
-	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')}, 'SELECT, INSERT, UPDATE, DELETE ON later' ],
+	[ q{SELECT roaring64_delay_cancel('later', 1, 1, '1970-01-01 00:00:01+00')},
+		'SELECT, INSERT, UPDATE, DELETE ON later' ],
 	[ q{SELECT roaring64_numbers_in_range('points', 'k', '[1,5]')}, 'SELECT ON points' ],
 	[ q{SELECT roaring64_numbers_top('points', 'k', 1)}, 'SELECT ON points' ],
-	[ q{SELECT roaring64_numbers_get('points', 'k', '{1}'), roaring64_numbers_sum('points', 'k'), roaring64_numbers_avg('points', 'k'), roaring64_numbers_count('points', 'k'), roaring64_numbers_stats('points')}, 'SELECT ON points' ],
+	[ q{SELECT roaring64_numbers_get('points', 'k', '{1}'), roaring64_numbers_sum('points', 'k'), }
+		  . q{roaring64_numbers_avg('points', 'k'), roaring64_numbers_count('points', 'k'), }
+		  . q{roaring64_numbers_stats('points')}, 'SELECT ON points' ],
 	[ q{SELECT roaring64_numbers_lock('points', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_set('points', 'k', '{1,3}', '{4,NULL}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_add('points', 'k', '{1,3}', '{4,4}')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
 	[ q{SELECT roaring64_numbers_merge('points', 'other', 'k')}, 'SELECT, INSERT, UPDATE, DELETE ON points' ],
-	[ q{SELECT roaring64_dict_lookup('names', '{a}'::text[]), roaring64_dict_encode('names', '{a}'::text[])}, 'SELECT ON names' ],
+	[ q{SELECT roaring64_dict_lookup('names', '{a}'::text[]), roaring64_dict_encode('names', '{a}'::text[])},
+		'SELECT ON names' ],
 	[ q{SELECT roaring64_dict_decode('names', '{1}'), roaring64_dict_stats('names')}, 'SELECT ON names' ],
 	[ q{SELECT roaring64_dict_encode('names', '{b}'::text[])}, 'SELECT, INSERT ON names' ],
 );
@@ -168,7 +195,8 @@ sub with_privileges
 	my ($call, @privileges) = @_;
 	my $grants = join '', map { "GRANT $_ TO worker;" } @privileges;
 	my ($out, $err) = ('', '');
-	$node->psql('base', "SET search_path = app, ext; BEGIN; SET LOCAL ROLE app; $grants SET LOCAL ROLE worker; $call; ROLLBACK",
+	$node->psql('base',
+		"SET search_path = app, ext; BEGIN; SET LOCAL ROLE app; $grants SET LOCAL ROLE worker; $call; ROLLBACK",
 		stdout => \$out, stderr => \$err, on_error_stop => 1);
 	return $err;
 }
@@ -197,7 +225,8 @@ for my $case (@needs)
 # Fold commits, so it is not in a block here.  Without a privilege it says so,
 # and before it has locked anything.
 my @fold = ('SELECT, UPDATE (clock) ON SET', 'SELECT, DELETE ON SET_claims', 'SELECT, INSERT, UPDATE ON SET_chunks');
-for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ])
+for my $case ([ 'seen', @fold ],
+	[ 'recent', @fold, 'DELETE ON recent_chunks', 'SELECT, INSERT, UPDATE ON recent_windows' ])
 {
 	my ($set, @privileges) = @$case;
 	my @single = single(map { s/SET/$set/r } @privileges);
@@ -206,25 +235,30 @@ for my $case ([ 'seen', @fold ], [ 'recent', @fold, 'DELETE ON recent_chunks', '
 	{
 		my @granted = grep { $_ ne $missing } @single;
 
-		$node->safe_psql('base', join '', 'SET search_path = app, ext; SET ROLE app;', map { "GRANT $_ TO worker;" } @granted);
+		$node->safe_psql('base', join '', 'SET search_path = app, ext; SET ROLE app;',
+			map { "GRANT $_ TO worker;" } @granted);
 		($out, $err) = run_as('worker', "SET search_path = app, ext; CALL roaring64_dedup_fold('$set')");
 		if ($missing) { like($err, qr/permission denied for table/, "fold of $set without $missing"); }
 		else { is($err, '', "fold of $set works with @single"); }
 		$node->safe_psql('base', join '', 'SET search_path = app, ext; SET ROLE app;',
-			"SELECT roaring64_dedup_claim('$set', 'k', 100 + (SELECT count(*) FROM ${set}_claims) + roaring64_dedup_count('$set', 'k'));",
+			"SELECT roaring64_dedup_claim('$set', 'k', 100 + (SELECT count(*) FROM ${set}_claims)
+				+ roaring64_dedup_count('$set', 'k'));",
 			map { "REVOKE $_ FROM worker;" } @single);
 	}
 }
 # One who may only read keeps nobody from claiming.
-$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; GRANT SELECT ON seen, seen_claims, seen_chunks, seen_windows TO worker});
+$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app;
+	GRANT SELECT ON seen, seen_claims, seen_chunks, seen_windows TO worker});
 for my $call ("SELECT roaring64_dedup_import('seen', 'k', '{}')", "SELECT roaring64_dedup_forget('seen', 'k', 1)",
-	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')", "SELECT roaring64_dedup_forget_key('seen', 'k')",
+	"SELECT roaring64_dedup_alter('seen', keep => 5)", "SELECT roaring64_dedup_drop('seen')",
+	"SELECT roaring64_dedup_forget_key('seen', 'k')",
 	"CALL roaring64_dedup_fold('seen')", "SELECT roaring64_dedup_claim('seen', 'k', 555)")
 {
 	($out, $err) = run_as('worker', "SET search_path = app, ext; $call");
 	like($err, qr/permission denied|must be owner/, "$call is refused to one who may read");
 }
-$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app; REVOKE SELECT ON seen, seen_claims, seen_chunks, seen_windows FROM worker});
+$node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app;
+	REVOKE SELECT ON seen, seen_claims, seen_chunks, seen_windows FROM worker});
 for my $call ("SELECT roaring64_dedup_drop('seen')",
 	"CALL roaring64_rollup_create('facts', 'sets', '{who}', 'id', '{\"all\": true, \"done\": \"done\"}')")
 {
@@ -249,22 +283,26 @@ $node->safe_psql('base', q{
 		-- built in, or ours, with the same name and arguments
 		FOR p IN SELECT oid, proname, pg_get_function_identity_arguments(oid) AS arguments,
 				pg_get_function_result(oid) AS result
-			FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND prokind IN ('f', 'a')
+			FROM pg_proc WHERE pronamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace)
+				AND prokind IN ('f', 'a')
 		LOOP
 			BEGIN
 				EXECUTE format('CREATE FUNCTION evil.%I(%s) RETURNS %s LANGUAGE plpgsql AS %L', p.proname, p.arguments,
-					coalesce(p.result, 'boolean'), format('BEGIN PERFORM evil.refuse(%L); END', 'function ' || p.oid::regprocedure));
+					coalesce(p.result, 'boolean'),
+					format('BEGIN PERFORM evil.refuse(%L); END', 'function ' || p.oid::regprocedure));
 				planted := planted + 1;
 			EXCEPTION WHEN OTHERS THEN
 				NULL;	-- arguments that only the server makes
 			END;
 		END LOOP;
-		FOR p IN SELECT oid, oprname, format_type(nullif(oprleft, 0), NULL) AS l, format_type(nullif(oprright, 0), NULL) AS r
+		FOR p IN SELECT oid, oprname, format_type(nullif(oprleft, 0), NULL) AS l,
+				format_type(nullif(oprright, 0), NULL) AS r
 			FROM pg_operator WHERE oprnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace)
 		LOOP
 			BEGIN
-				EXECUTE format('CREATE FUNCTION evil.%I(%s) RETURNS boolean LANGUAGE plpgsql AS %L', 'operator_' || p.oid,
-					concat_ws(', ', p.l, p.r), format('BEGIN RETURN evil.refuse(%L); END', 'operator ' || p.oid::regoperator));
+				EXECUTE format('CREATE FUNCTION evil.%I(%s) RETURNS boolean LANGUAGE plpgsql AS %L',
+					'operator_' || p.oid, concat_ws(', ', p.l, p.r),
+					format('BEGIN RETURN evil.refuse(%L); END', 'operator ' || p.oid::regoperator));
 				EXECUTE format('CREATE OPERATOR evil.%s (FUNCTION = evil.%I%s%s)', p.oprname, 'operator_' || p.oid,
 					', LEFTARG = ' || p.l, ', RIGHTARG = ' || p.r);
 				planted := planted + 1;
@@ -273,11 +311,14 @@ $node->safe_psql('base', q{
 			END;
 		END LOOP;
 		-- pseudotypes too, such as record
-		FOR p IN SELECT typname, CASE typtype WHEN 'p' THEN 'integer' ELSE format_type(oid, NULL) END AS type FROM pg_type
-			WHERE typnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace) AND typtype IN ('b', 'r', 'm', 'p') AND typelem = 0
+		FOR p IN SELECT typname, CASE typtype WHEN 'p' THEN 'integer' ELSE format_type(oid, NULL) END AS type
+			FROM pg_type
+			WHERE typnamespace IN ('pg_catalog'::regnamespace, 'ext'::regnamespace)
+				AND typtype IN ('b', 'r', 'm', 'p') AND typelem = 0
 		LOOP
 			BEGIN
-				EXECUTE format('CREATE DOMAIN evil.%I AS %s CHECK (evil.refuse(%L))', p.typname, p.type, 'type ' || p.typname);
+				EXECUTE format('CREATE DOMAIN evil.%I AS %s CHECK (evil.refuse(%L))',
+					p.typname, p.type, 'type ' || p.typname);
 				planted := planted + 1;
 			EXCEPTION WHEN OTHERS THEN
 				NULL;
@@ -294,7 +335,9 @@ $node->safe_psql('base', q{
 			planted := planted + 1;
 		END LOOP;
 		-- names that the statements of the helpers use themselves
-		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,w,s,n,o,given,claimed,locked,taken,numbered,placed,written,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,later,points,amounts,slices,old,new,parts,sums,sets_facts}'::text[]) AS n (name)
+		FOR p IN SELECT name FROM unnest('{t,m,r,g,c,e,f,u,k,w,s,n,o,given,claimed,locked,taken,numbered,placed,
+			written,gone,batch,next,merged,touched,now,done,new_rows,old_rows,seen,seen_claims,seen_chunks,facts,inbox,
+			later,points,amounts,slices,old,new,parts,sums,sets_facts}'::text[]) AS n (name)
 		LOOP
 			EXECUTE format('CREATE VIEW evil.%I AS SELECT 1 AS id WHERE evil.refuse(%L)', p.name, 'table ' || p.name);
 		END LOOP;
@@ -308,7 +351,8 @@ $node->safe_psql('base', q{
 
 # The traps are set: what is not qualified falls into them.
 my $path = 'SET search_path = evil, pg_catalog;';
-for my $bait ('SELECT 1 OPERATOR(evil.=) 1', 'SELECT 1 = 1', "SELECT 'a'::text = 'a'::text", 'SELECT count(*) FROM pg_catalog.pg_am',
+for my $bait ('SELECT 1 OPERATOR(evil.=) 1', 'SELECT 1 = 1', "SELECT 'a'::text = 'a'::text",
+	'SELECT count(*) FROM pg_catalog.pg_am',
 	'SELECT sum(1)', q{SELECT now()}, 'SELECT 1 FROM pg_class', q{SELECT 'a'::text || 'b'}, q{SELECT '{1}'::roaring64},
 	q{SELECT NULLIF('a'::pg_catalog.text, 'b')}, q{SELECT CASE 1::pg_catalog.oid WHEN 0 THEN 1 END},
 	q{SELECT '{1}'::ext.roaring64 | '{2}'::ext.roaring64}, q{SELECT roaring64_min('{1}'::ext.roaring64)})
@@ -325,12 +369,14 @@ my @calls = (
 	  SELECT ext.roaring64_dedup_create('app.d', id_type => 'uuid', keep => 100)},
 	(map { my $set = $_; map { s/SET/$set/gr }
 		q{SELECT ext.roaring64_dedup_claim('app.SET', 'k', 1), ext.roaring64_dedup_claim('app.SET', 'k', 1)},
-		q{SELECT ext.roaring64_dedup_claim_many('app.SET', 'k', '{1,2,3}'), ext.roaring64_dedup_claim_many('app.SET', 'k', '{2,3,4}')},
+		q{SELECT ext.roaring64_dedup_claim_many('app.SET', 'k', '{1,2,3}'),
+		  ext.roaring64_dedup_claim_many('app.SET', 'k', '{2,3,4}')},
 		q{SELECT ext.roaring64_dedup_import('app.SET', 'k', '{4,5,6,7}'), ext.roaring64_dedup_seen('app.SET', 'k', 5)},
 		q{SELECT ext.roaring64_dedup_seen_many('app.SET', 'k', '{1,99}'), ext.roaring64_dedup_count('app.SET', 'k')},
 		q{SELECT ext.roaring64_dedup_export('app.SET', 'k'); SELECT * FROM ext.roaring64_dedup_stats('app.SET')},
 		q{CALL ext.roaring64_dedup_fold('app.SET')},
-		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1), ext.roaring64_dedup_forget_many('app.SET', 'k', '{1,2,3}')},
+		q{SELECT ext.roaring64_dedup_forget('app.SET', 'k', 1),
+		  ext.roaring64_dedup_forget_many('app.SET', 'k', '{1,2,3}')},
 		q{SELECT ext.roaring64_dedup_import('app.SET', 'k', '{1,2,3,100,101}')},
 		q{BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT ext.roaring64_dedup_claim('app.SET', 'k', 50),
 		  ext.roaring64_dedup_claim_many('app.SET', 'k', '{51,52}'); COMMIT},
@@ -338,8 +384,11 @@ my @calls = (
 		# the clock goes by an eighth of the window at a time
 		(map { q{UPDATE app.SET set clock_read = 'epoch'; CALL ext.roaring64_dedup_fold('app.SET')} } 1 .. 2),
 	} 'a', 'b'),
-	q{SELECT ext.roaring64_dedup_claim_many('app.d', 'k', '{00000000-0000-0000-0000-000000000001,10000000-0000-0000-0000-000000000000}'); CALL ext.roaring64_dedup_fold('app.d')},
-	q{SELECT ext.roaring64_dedup_forget('app.d', 'k', '00000000-0000-0000-0000-000000000001'), ext.roaring64_dedup_forget_key('app.d', 'j'),
+	q{SELECT ext.roaring64_dedup_claim_many('app.d', 'k',
+	  '{00000000-0000-0000-0000-000000000001,10000000-0000-0000-0000-000000000000}');
+	  CALL ext.roaring64_dedup_fold('app.d')},
+	q{SELECT ext.roaring64_dedup_forget('app.d', 'k', '00000000-0000-0000-0000-000000000001'),
+	  ext.roaring64_dedup_forget_key('app.d', 'j'),
 	  ext.roaring64_dedup_export_uuids('app.d', 'k'), ext.roaring64_dedup_count('app.d', 'k')},
 	q{CALL ext.roaring64_dedup_fold('app.d'); SELECT * FROM ext.roaring64_dedup_stats('app.d')},
 	q{SELECT ext.roaring64_dedup_claim_many('app.c', 'k', '{1,2,3}'); CALL ext.roaring64_dedup_fold('app.c')},
@@ -354,29 +403,46 @@ my @calls = (
 	q{SELECT ext.roaring64_dedup_drop('app.a'), ext.roaring64_dedup_drop('app.b')},
 
 	q{SELECT ext.roaring64_delay_create('app.wait')},
-	q{SELECT ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'), ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'),
-	  ext.roaring64_delay_add('app.wait', 1, 2, '1970-01-01 00:00:01+00'), ext.roaring64_delay_add('app.wait', 2, 2, '2026-01-01 00:00:00+00')},
-	q{SELECT ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}', '{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}'),
-	  ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}', '{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}')},
-	q{SELECT ext.roaring64_delay_next_due('app.wait'), ext.roaring64_delay_count('app.wait'), ext.roaring64_delay_count('app.wait', '1970-01-01 00:00:06+00')},
-	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, '1970-01-01 00:00:01+00'), ext.roaring64_delay_cancel('app.wait', 4, 3, '1970-01-01 00:00:09+00')},
-	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2); SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
+	q{SELECT ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'),
+	  ext.roaring64_delay_add('app.wait', 1, 1, '1970-01-01 00:00:01+00'),
+	  ext.roaring64_delay_add('app.wait', 1, 2, '1970-01-01 00:00:01+00'),
+	  ext.roaring64_delay_add('app.wait', 2, 2, '2026-01-01 00:00:00+00')},
+	q{SELECT ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}',
+		'{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}'),
+	  ext.roaring64_delay_add_many('app.wait', '{3,3,4}', '{1,2,3}',
+		'{1970-01-01 00:00:05+00,1970-01-01 00:00:05+00,1970-01-01 00:00:09+00}')},
+	q{SELECT ext.roaring64_delay_next_due('app.wait'), ext.roaring64_delay_count('app.wait'),
+	  ext.roaring64_delay_count('app.wait', '1970-01-01 00:00:06+00')},
+	q{SELECT ext.roaring64_delay_cancel('app.wait', 1, 2, '1970-01-01 00:00:01+00'),
+	  ext.roaring64_delay_cancel('app.wait', 4, 3, '1970-01-01 00:00:09+00')},
+	q{SELECT * FROM ext.roaring64_delay_take('app.wait', '1970-01-01 00:00:06+00', 2);
+	  SELECT * FROM ext.roaring64_delay_take('app.wait', 'infinity')},
 	q{SELECT ext.roaring64_delay_stats('app.wait'), ext.roaring64_delay_drop('app.wait')},
 
-	q{SELECT ext.roaring64_dict_create('app.words', 'pg_catalog.text'), ext.roaring64_dict_create('app.keys', 'pg_catalog.uuid')},
-	q{SELECT ext.roaring64_dict_encode('app.words', '{b,a,b}'::pg_catalog._text), ext.roaring64_dict_lookup('app.words', '{a,c}'::pg_catalog._text),
-	  ext.roaring64_dict_encode('app.keys', '{00000000-0000-0000-0000-00000000000b,00000000-0000-0000-0000-00000000000a}'::pg_catalog._uuid)},
-	q{SELECT * FROM ext.roaring64_dict_decode('app.words', '{1,2}'); SELECT * FROM ext.roaring64_dict_decode('app.keys', '{1,2}');
+	q{SELECT ext.roaring64_dict_create('app.words', 'pg_catalog.text'),
+	  ext.roaring64_dict_create('app.keys', 'pg_catalog.uuid')},
+	q{SELECT ext.roaring64_dict_encode('app.words', '{b,a,b}'::pg_catalog._text),
+	  ext.roaring64_dict_lookup('app.words', '{a,c}'::pg_catalog._text),
+	  ext.roaring64_dict_encode('app.keys',
+		'{00000000-0000-0000-0000-00000000000b,00000000-0000-0000-0000-00000000000a}'::pg_catalog._uuid)},
+	q{SELECT * FROM ext.roaring64_dict_decode('app.words', '{1,2}');
+	  SELECT * FROM ext.roaring64_dict_decode('app.keys', '{1,2}');
 	  SELECT * FROM ext.roaring64_dict_stats('app.words')},
 	q{SELECT ext.roaring64_dict_drop('app.words'), ext.roaring64_dict_drop('app.keys')},
 
 	q{SELECT ext.roaring64_numbers_create('app.score')},
-	q{SELECT ext.roaring64_numbers_set('app.score', '1', '{1,2,3,4}', '{5,-3,0,9}'), ext.roaring64_numbers_add('app.score', '1', '{1,2,2,7}', '{1,1,1,1}')},
-	q{SELECT ext.roaring64_numbers_lock('app.score', '1', '2'), ext.roaring64_numbers_merge('app.score', '2', '1'), ext.roaring64_numbers_merge('app.score', '2', '1')},
-	q{SELECT ext.roaring64_numbers_in_range('app.score', '2', '[-2,12]'), ext.roaring64_numbers_top('app.score', '2', 2), ext.roaring64_numbers_top('app.score', '2', 1, '{2,3}', true)},
-	q{SELECT ext.roaring64_numbers_get('app.score', '2', '{1,9}'), ext.roaring64_numbers_sum('app.score', '2', '{1,2}'), ext.roaring64_numbers_avg('app.score', '2'), ext.roaring64_numbers_count('app.score', '2', '{1}')},
+	q{SELECT ext.roaring64_numbers_set('app.score', '1', '{1,2,3,4}', '{5,-3,0,9}'),
+	  ext.roaring64_numbers_add('app.score', '1', '{1,2,2,7}', '{1,1,1,1}')},
+	q{SELECT ext.roaring64_numbers_lock('app.score', '1', '2'),
+	  ext.roaring64_numbers_merge('app.score', '2', '1'), ext.roaring64_numbers_merge('app.score', '2', '1')},
+	q{SELECT ext.roaring64_numbers_in_range('app.score', '2', '[-2,12]'),
+	  ext.roaring64_numbers_top('app.score', '2', 2), ext.roaring64_numbers_top('app.score', '2', 1, '{2,3}', true)},
+	q{SELECT ext.roaring64_numbers_get('app.score', '2', '{1,9}'),
+	  ext.roaring64_numbers_sum('app.score', '2', '{1,2}'), ext.roaring64_numbers_avg('app.score', '2'),
+	  ext.roaring64_numbers_count('app.score', '2', '{1}')},
 	q{SELECT kind, name, waiting FROM ext.roaring64_helpers()},
-	q{SELECT ext.roaring64_numbers_stats('app.score'), ext.roaring64_numbers_drop(ext.roaring64_numbers_create('app.none'))},
+	q{SELECT ext.roaring64_numbers_stats('app.score'),
+	  ext.roaring64_numbers_drop(ext.roaring64_numbers_create('app.none'))},
 
 	q{GRANT SELECT, INSERT, UPDATE, DELETE ON app.facts TO worker; GRANT SELECT ON app.facts TO PUBLIC},
 	q{CALL ext.roaring64_rollup_create('app.facts', 'app.sets', '{who}', 'id', '{"all": true, "done": "done"}')},
@@ -385,23 +451,33 @@ my @calls = (
 	q{CALL ext.roaring64_rollup_fold('app.sets')},
 	q{SELECT * FROM ext.roaring64_rollup_verify('app.sets')},
 	q{SELECT ext.roaring64_rollup_detach('app.sets')},
-	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL, PRIMARY KEY (who, id, at));
-	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false), (2, 2, '2026-02-05', false)},
-	q{CALL ext.roaring64_rollup_create('app.dated', 'app.months', '{who}', 'id', '{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
-	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
+	q{CREATE TABLE app.dated (who int, id bigint, at pg_catalog.timestamptz NOT NULL, done boolean NOT NULL,
+		PRIMARY KEY (who, id, at));
+	  INSERT INTO app.dated VALUES (1, 1, '2026-01-05', true), (1, 2, '2026-02-05', false),
+		(2, 2, '2026-02-05', false)},
+	q{CALL ext.roaring64_rollup_create('app.dated', 'app.months', '{who}', 'id',
+		'{"all": true, "done": "done IS TRUE"}', period_column => 'at')},
+	q{INSERT INTO app.dated VALUES (5, 5, '2031-01-01', true); UPDATE app.dated SET done = NOT done;
+	  SELECT * FROM ext.roaring64_rollup_verify('app.months')},
 	q{DELETE FROM app.dated; SELECT * FROM ext.roaring64_rollup_verify('app.months')},
 	q{SELECT ext.roaring64_rollup_drop('app.months')},
-	q{CALL ext.roaring64_rollup_create('app.dated', 'app.day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day', deletes => 'keep')},
-	q{INSERT INTO app.dated VALUES (6, 6, '2031-01-02', true); UPDATE app.dated SET done = NOT done; SELECT * FROM app.day_sets_now},
+	q{CALL ext.roaring64_rollup_create('app.dated', 'app.day_sets', '{who}', 'id', '{"all": true}',
+		period_column => 'at', period => 'day', deletes => 'keep')},
+	q{INSERT INTO app.dated VALUES (6, 6, '2031-01-02', true); UPDATE app.dated SET done = NOT done;
+	  SELECT * FROM app.day_sets_now},
 	q{CALL ext.roaring64_rollup_fold('app.day_sets')},
-	q{SELECT * FROM ext.roaring64_rollup_verify('app.day_sets'); SELECT * FROM ext.roaring64_facets('app.day_sets', 'all', '{6}')},
+	q{SELECT * FROM ext.roaring64_rollup_verify('app.day_sets');
+	  SELECT * FROM ext.roaring64_facets('app.day_sets', 'all', '{6}')},
 	q{SELECT ext.roaring64_rollup_drop('app.day_sets')},
 
 	# nothing of the type itself looks for names
-	q{CREATE TABLE app.s (k int, s ext.roaring64); INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint
-	  FROM pg_catalog.generate_series(1, 300) g; CREATE INDEX ON app.s USING gin (s); CREATE INDEX ON app.s (s); CREATE INDEX ON app.s USING hash (s);
+	q{CREATE TABLE app.s (k int, s ext.roaring64);
+	  INSERT INTO app.s SELECT g, '{1,2,3}'::ext.roaring64 OPERATOR(ext.|) g::bigint
+	  FROM pg_catalog.generate_series(1, 300) g;
+	  CREATE INDEX ON app.s USING gin (s); CREATE INDEX ON app.s (s); CREATE INDEX ON app.s USING hash (s);
 	  ANALYZE app.s; SET enable_seqscan = off; SELECT pg_catalog.count(*) FROM app.s WHERE s OPERATOR(ext.@>) 7::bigint;
-	  SELECT ext.roaring64_or_agg(s) FROM app.s GROUP BY s; SELECT x.k FROM app.s x, app.s y WHERE y.k::bigint OPERATOR(ext.<@) x.s LIMIT 1},
+	  SELECT ext.roaring64_or_agg(s) FROM app.s GROUP BY s;
+	  SELECT x.k FROM app.s x, app.s y WHERE y.k::bigint OPERATOR(ext.<@) x.s LIMIT 1},
 );
 for my $call (@calls)
 {
@@ -423,37 +499,46 @@ is($err, '', 'one who was granted it still writes');
 $node->safe_psql('base', q{SET search_path = app, ext; SET ROLE app;
 	CREATE FUNCTION is_done(boolean) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 AND 1 = 1; END';
 	GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON dated TO worker;
-	CALL roaring64_rollup_create('dated', 'day_sets', '{who}', 'id', '{"all": true}', period_column => 'at', period => 'day');
+	CALL roaring64_rollup_create('dated', 'day_sets', '{who}', 'id', '{"all": true}',
+		period_column => 'at', period => 'day');
 	CALL roaring64_rollup_create('dated', 'done_sets', '{who}', 'id', '{"done": "is_done(done)"}')});
-is($node->safe_psql('base', q{SELECT proname FROM pg_proc WHERE proname IN ('day_sets_insert', 'done_sets_insert') AND proconfig IS NULL}),
+is($node->safe_psql('base', q{SELECT proname FROM pg_proc
+		WHERE proname IN ('day_sets_insert', 'done_sets_insert') AND proconfig IS NULL}),
 	'day_sets_insert', 'only a condition that is not built in has its search_path set');
-is($node->safe_psql('base', q{SELECT count(*) FROM pg_proc WHERE prosecdef AND proname ~ '^(day|done)_sets_|^_?roaring64_rollup'}),
+is($node->safe_psql('base', q{SELECT count(*) FROM pg_proc
+		WHERE prosecdef AND proname ~ '^(day|done)_sets_|^_?roaring64_rollup'}),
 	'0', 'no function runs as its owner');
-($out, $err) = run_as('worker', "$path INSERT INTO app.dated VALUES (7, 7, '2031-01-03', true), (7, 8, '2031-01-03', false); "
+($out, $err) = run_as('worker',
+	"$path INSERT INTO app.dated VALUES (7, 7, '2031-01-03', true), (7, 8, '2031-01-03', false); "
 	  . 'UPDATE app.dated SET done = true WHERE id OPERATOR(pg_catalog.=) 8');
 is($err, '', 'a worker writes');
 ($out, $err) = run_as('worker', "$path TRUNCATE app.dated");
 like($err, qr/cannot truncate app\.dated, because/, 'it is not truncated');
 is($node->safe_psql('base', q{SET search_path = app, ext;
-	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets_now WHERE who = 7), (SELECT done FROM done_sets_now WHERE who = 7)}),
+	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets_now WHERE who = 7),
+		(SELECT done FROM done_sets_now WHERE who = 7)}),
 	'{"7:{7,8}"}|{7,8}', 'and all of it is there');
 # what a writer may do to what is pending changes nothing, and it may do no more
-($out, $err) = run_as('worker', "$path INSERT INTO app.day_sets_pending VALUES (8, '2031-01-03', 8), (7, '2031-01-03', 99)");
+($out, $err) = run_as('worker',
+	"$path INSERT INTO app.day_sets_pending VALUES (8, '2031-01-03', 8), (7, '2031-01-03', 99)");
 is($err, '', 'a worker forges pending rows');
-for my $attack ('SELECT * FROM app.day_sets_pending', 'DELETE FROM app.day_sets_pending', 'UPDATE app.day_sets SET "all" = NULL',
+for my $attack ('SELECT * FROM app.day_sets_pending', 'DELETE FROM app.day_sets_pending',
+	'UPDATE app.day_sets SET "all" = NULL',
 	"UPDATE app.day_sets_rollup SET given = '{}'", 'SELECT * FROM app.day_sets_rows', 'SELECT * FROM app.day_sets_now',
 	"SELECT app.day_sets_fold('(0,0)', '(9,0)')", 'SELECT app.day_sets_copy()', 'TRUNCATE app.day_sets_pending')
 {
 	($out, $err) = run_as('worker', "$path $attack");
 	like($err, qr/permission denied/, "refused: $attack");
 }
-for my $attack ("CALL ext.roaring64_rollup_fold('app.day_sets')", "SELECT ext.roaring64_rollup_detach('app.day_sets')", "SELECT ext.roaring64_rollup_drop('app.day_sets')")
+for my $attack ("CALL ext.roaring64_rollup_fold('app.day_sets')", "SELECT ext.roaring64_rollup_detach('app.day_sets')",
+	"SELECT ext.roaring64_rollup_drop('app.day_sets')")
 {
 	($out, $err) = run_as('worker', $attack);
 	like($err, qr/must be owner|permission denied/, "refused: $attack");
 }
 is($node->safe_psql('base', q{SET search_path = app, ext; CALL roaring64_rollup_fold('day_sets');
-	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets WHERE who >= 7), (SELECT count(*) FROM roaring64_rollup_verify('day_sets'))}),
+	SELECT (SELECT array_agg(who || ':' || "all"::text) FROM day_sets WHERE who >= 7),
+		(SELECT count(*) FROM roaring64_rollup_verify('day_sets'))}),
 	'{"7:{7,8}"}|0', 'what was forged is in no set');
 
 #
@@ -482,7 +567,8 @@ sub rollups
 {
 	my ($schema, $then) = @_;
 
-	$node->safe_psql('base', "CREATE SCHEMA $schema; GRANT ALL ON SCHEMA $schema TO keeper, mallory; SET search_path = $schema, ext; SET ROLE keeper;" . q{
+	$node->safe_psql('base', "CREATE SCHEMA $schema; GRANT ALL ON SCHEMA $schema TO keeper, mallory;
+		SET search_path = $schema, ext; SET ROLE keeper;" . q{
 		SET client_min_messages = warning;
 		CREATE TABLE visit (site int NOT NULL, id bigint NOT NULL, PRIMARY KEY (site, id));
 		CREATE TABLE event (site int NOT NULL, id bigint NOT NULL) PARTITION BY RANGE (id);
@@ -506,50 +592,67 @@ for my $case (
 		  CREATE TRIGGER evil BEFORE INSERT ON sets FOR EACH ROW EXECUTE FUNCTION shared.evil()},
 		'INSERT INTO visit VALUES (1, 2)', qr/^$/ ],
 	[ 'what was pending', 'ALTER TABLE later_pending RENAME TO old_pending',
-		q{CREATE TABLE later_pending (k1 int DEFAULT shared.to_int('x'), c1 boolean, id bigint, x text DEFAULT shared.read_it()); GRANT ALL ON later_pending TO PUBLIC},
+		q{CREATE TABLE later_pending (k1 int DEFAULT shared.to_int('x'), c1 boolean, id bigint,
+			x text DEFAULT shared.read_it());
+		  GRANT ALL ON later_pending TO PUBLIC},
 		'INSERT INTO visit VALUES (1, 2)', qr/permission denied for table secret/ ],
 	[ 'the function of facts', 'DROP FUNCTION events_facts(events_row)',
-		q{CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
+		q{CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean)
+		  LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
 		'INSERT INTO event VALUES (1, 2)', qr/permission denied for table secret/ ],
 	[ 'the type of a row', 'ALTER DOMAIN events_row RENAME TO old_row',
-		q{CREATE DOMAIN events_row AS event; CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
+		q{CREATE DOMAIN events_row AS event;
+		  CREATE FUNCTION events_facts(events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean)
+			LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$},
 		'INSERT INTO event VALUES (1, 2)', qr/permission denied for table secret/ ],
 	[ 'a renamed partitioned source', 'ALTER TABLE event RENAME TO event_2025',
 		q{CREATE TABLE event (site int NOT NULL, id bigint NOT NULL);
 		  CREATE FUNCTION to_mine(event_1) RETURNS event LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
 		  CREATE CAST (event_1 AS event) WITH FUNCTION to_mine(event_1);
-		  CREATE FUNCTION to_theirs(event) RETURNS event_2025 LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE FUNCTION to_theirs(event) RETURNS event_2025
+			LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
 		  CREATE CAST (event AS event_2025) WITH FUNCTION to_theirs(event)},
 		'INSERT INTO event_2025 VALUES (1, 2)', qr/permission denied for table secret/ ],
 	[ 'a partition', 'ALTER TABLE event_1 OWNER TO mallory',
 		q{CREATE FUNCTION to_whole(event_1) RETURNS event LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
 		  CREATE CAST (event_1 AS event) WITH FUNCTION to_whole(event_1)},
 		'INSERT INTO event_1 VALUES (1, 2)', qr/permission denied for table secret/ ],
-	[ 'a partition that came', 'SET ROLE mallory; CREATE TABLE event_2 (site int NOT NULL, id bigint NOT NULL); INSERT INTO event_2 VALUES (1, 1001); GRANT ALL ON event_2 TO keeper;
-		CREATE POLICY evil ON event_2 USING (shared.read_it() IS NULL); ALTER TABLE event_2 ENABLE ROW LEVEL SECURITY; RESET ROLE;
+	[ 'a partition that came',
+		'SET ROLE mallory; CREATE TABLE event_2 (site int NOT NULL, id bigint NOT NULL);
+		INSERT INTO event_2 VALUES (1, 1001); GRANT ALL ON event_2 TO keeper;
+		CREATE POLICY evil ON event_2 USING (shared.read_it() IS NULL);
+		ALTER TABLE event_2 ENABLE ROW LEVEL SECURITY; RESET ROLE;
 		ALTER TABLE event ATTACH PARTITION event_2 FOR VALUES FROM (1000) TO (2000)', '',
-		"CALL roaring64_rollup_fold('events')", qr/query would be affected by row-level security policy for table "event_2"/ ],
+		"CALL roaring64_rollup_fold('events')",
+		qr/query would be affected by row-level security policy for table "event_2"/ ],
 	# the schema belongs to a superuser, and mallory makes another one of its name
 	[ 'a renamed schema', 'ALTER SCHEMA HERE RENAME TO HERE_v2',
 		q{CREATE SCHEMA HERE; GRANT USAGE ON SCHEMA HERE TO PUBLIC;
 		  CREATE TABLE HERE.events_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.events_pending TO PUBLIC;
 		  CREATE TABLE HERE.event (site int, id bigint); CREATE DOMAIN HERE.events_row AS HERE_v2.event;
-		  CREATE FUNCTION HERE.events_facts(HERE.events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
-		  CREATE TABLE HERE.later_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.later_pending TO PUBLIC; CREATE DOMAIN HERE.later_row AS HERE_v2.visit;
-		  CREATE FUNCTION HERE.later_facts(HERE.later_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean) LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE FUNCTION HERE.events_facts(HERE.events_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean)
+			LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
+		  CREATE TABLE HERE.later_pending (k1 int, c1 boolean, id bigint); GRANT ALL ON HERE.later_pending TO PUBLIC;
+		  CREATE DOMAIN HERE.later_row AS HERE_v2.visit;
+		  CREATE FUNCTION HERE.later_facts(HERE.later_row) RETURNS TABLE (k1 int, i bigint, id bigint, c1 boolean)
+			LANGUAGE plpgsql AS $$ BEGIN PERFORM shared.read_it(); END $$;
 		  CREATE TABLE HERE.sets (site int PRIMARY KEY, ids roaring64)},
 		q{INSERT INTO HERE_v2.visit VALUES (1, 2)}, qr/permission denied for table secret/ ],
 	# as a restore without privileges leaves it
 	[ 'a table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC',
 		q{CREATE TABLE mine (site shared.key, id bigint);
-		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION later_insert()},
+		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new
+			FOR EACH STATEMENT EXECUTE FUNCTION later_insert()},
 		q{INSERT INTO mine VALUES ('x', 666)}, qr/permission denied for table secret/ ],
 	[ 'a temporary table of her own', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC', '',
 		q{CREATE TEMP TABLE mine (site shared.key, id bigint);
-		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
+		  CREATE TRIGGER x AFTER INSERT ON mine REFERENCING NEW TABLE AS roaring64_new
+			FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
 		  INSERT INTO mine VALUES ('x', 666)}, qr/permission denied for table secret/ ],
-	[ 'a trigger without transition tables', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC; GRANT INSERT, TRIGGER ON visit TO mallory', '',
-		q{CREATE TEMP VIEW roaring64_new AS SELECT 1 AS site, length(shared.read_it())::bigint AS id; GRANT SELECT ON roaring64_new TO PUBLIC;
+	[ 'a trigger without transition tables',
+		'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA HERE TO PUBLIC; GRANT INSERT, TRIGGER ON visit TO mallory', '',
+		q{CREATE TEMP VIEW roaring64_new AS SELECT 1 AS site, length(shared.read_it())::bigint AS id;
+		  GRANT SELECT ON roaring64_new TO PUBLIC;
 		  CREATE TRIGGER x AFTER INSERT ON visit FOR EACH STATEMENT EXECUTE FUNCTION later_insert();
 		  INSERT INTO visit VALUES (9, 9)}, qr/permission denied for table secret/ ])
 {
@@ -561,15 +664,19 @@ for my $case (
 	(undef, $err) = run_as('mallory', "SET search_path = $schema, ext; $made");
 	is($err, '', "mallory makes what she can of $what");
 	$err = '';
-	$node->psql('base', "SET search_path = $schema, ext; SET SESSION AUTHORIZATION $caller; $call", stderr => \$err, on_error_stop => 1);
+	$node->psql('base', "SET search_path = $schema, ext; SET SESSION AUTHORIZATION $caller; $call",
+		stderr => \$err, on_error_stop => 1);
 	like($err, $outcome, '... it does nothing, or runs as herself');
 	my $all = $err;
 	for my $role ('keeper', 'postgres')
 	{
 		$err = '';
 		$node->psql('base', "SET search_path = $schema, ext; SET SESSION AUTHORIZATION $role;" . join(' ', map {
-			"CALL roaring64_rollup_fold('$_'); SELECT * FROM roaring64_rollup_verify('$_');" } 'sets', 'later', 'events')
-			. ($role eq 'postgres' ? join ' ', map { "SELECT roaring64_rollup_drop('$_');" } 'sets', 'later', 'events' : ''),
+			"CALL roaring64_rollup_fold('$_');
+			SELECT * FROM roaring64_rollup_verify('$_');" } 'sets', 'later', 'events')
+			. ($role eq 'postgres'
+				? join ' ', map { "SELECT roaring64_rollup_drop('$_');" } 'sets', 'later', 'events'
+				: ''),
 			stderr => \$err, on_error_stop => 0);
 		$all .= $err;
 	}
@@ -587,7 +694,8 @@ $node->safe_psql('base', q{SET search_path = shared, ext;
 	CREATE FUNCTION orders_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 	CREATE FUNCTION sellers_insert() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'});
 for my $case (
-	[ "CALL roaring64_rollup_create('orders', 'buyers', '{site}', 'id', '{\"ids\": true}')", qr/relation "buyers_rollup" already exists/ ],
+	[ "CALL roaring64_rollup_create('orders', 'buyers', '{site}', 'id', '{\"ids\": true}')",
+		qr/relation "buyers_rollup" already exists/ ],
 	[ "SELECT roaring64_rollup_stats('orders')", qr/"shared\.orders" is not a rollup/ ],
 	[ "CALL roaring64_rollup_create('orders', 'sellers', '{site}', 'id', '{\"ids\": true}')",
 		qr/relation "sellers_rollup" already exists/ ])
@@ -599,22 +707,25 @@ for my $case (
 	like($err, qr/ERROR:  $refused/, "$call does not execute what is there");
 }
 rollups('mixed', 'ALTER TABLE later_pending OWNER TO mallory');
-for my $call ("SELECT roaring64_rollup_stats('later')", "CALL roaring64_rollup_fold('later')", "SELECT * FROM roaring64_rollup_verify('later')",
-	"SELECT roaring64_rollup_detach('later')")
+for my $call ("SELECT roaring64_rollup_stats('later')", "CALL roaring64_rollup_fold('later')",
+	"SELECT * FROM roaring64_rollup_verify('later')", "SELECT roaring64_rollup_detach('later')")
 {
 	$err = '';
 	$node->psql('base', "SET search_path = mixed, ext; $call", stderr => \$err);
-	like($err, qr/ERROR:  later_pending belongs to mallory, and mixed.later to keeper/, "$call is for tables of one owner");
+	like($err, qr/ERROR:  later_pending belongs to mallory, and mixed.later to keeper/,
+		"$call is for tables of one owner");
 }
 rollups('again', '');
 # A condition ends with no session
 ($out, $err) = run_as('keeper', q{SET search_path = again, ext;
 	CREATE FUNCTION pg_temp.big(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 > 5';
 	CALL roaring64_rollup_create('visit', 'brief', '{site}', 'id', '{"ids": "pg_temp.big(id)"}')});
-like($err, qr/set ids cannot have the condition pg_temp\.big\(id\): pg_temp_\d+\.big\(bigint\) ends with this session/, 'a condition uses nothing temporary');
+like($err, qr/set ids cannot have the condition pg_temp\.big\(id\): pg_temp_\d+\.big\(bigint\) ends with this session/,
+	'a condition uses nothing temporary');
 
 # The owner's role, which a step takes, ends with it
-is($node->safe_psql('base', q{DO $$ BEGIN CALL ext.roaring64_rollup_fold('again.sets'); ASSERT current_user = session_user; END $$}),
+is($node->safe_psql('base', q{DO $$ BEGIN CALL ext.roaring64_rollup_fold('again.sets');
+		ASSERT current_user = session_user; END $$}),
 	'', 'fold gives back the role');
 
 $node->stop;

@@ -61,7 +61,8 @@ for my $extension (sort keys %changes)
 	}
 	$versions{$extension} = [ sort { version->parse("v$a") <=> version->parse("v$b") } keys %installed ];
 	ok(exists $installed{ $default{$extension} },
-		"there is a script of the default version of $extension, $default{$extension}, of " . @{ $versions{$extension} });
+		"there is a script of the default version of $extension, $default{$extension}, of "
+		  . @{ $versions{$extension} });
 	append_to_file("$scripts/$extension--$default{$extension}--$made_up.sql", $changes{$extension});
 	append_to_file("$scripts/$extension--$made_up.sql",
 		slurp_file($installed{ $default{$extension} }) . $changes{$extension});
@@ -77,21 +78,35 @@ my $node = start_server('update');
 my %catalog = map { $_ => qq{
 	SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || ': ' || coalesce(
 		CASE d.classid
-			WHEN 'pg_proc'::regclass THEN (SELECT concat_ws(' ', prosrc, probin, prokind, provolatile, proisstrict, proparallel,
-				procost, prorows, prosupport::regproc, proleakproof, prosecdef, proretset, proacl, proconfig, proargmodes, proargnames,
-				pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) FROM pg_proc p WHERE oid = d.objid)
-				|| coalesce((SELECT concat_ws(' ', aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggmtransfn, aggtranstype::regtype, agginitval)
+			WHEN 'pg_proc'::regclass THEN (
+				SELECT concat_ws(' ', prosrc, probin, prokind, provolatile, proisstrict, proparallel, procost, prorows,
+					prosupport::regproc, proleakproof, prosecdef, proretset, proacl, proconfig, proargmodes,
+					proargnames, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid))
+				FROM pg_proc p WHERE oid = d.objid)
+				|| coalesce((
+					SELECT concat_ws(' ', aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggmtransfn,
+						aggtranstype::regtype, agginitval)
 					FROM pg_aggregate WHERE aggfnoid = d.objid), '')
-			WHEN 'pg_operator'::regclass THEN (SELECT concat_ws(' ', oprcode, oprcom::regoperator, oprnegate::regoperator, oprrest, oprjoin,
-				oprcanmerge, oprcanhash, oprresult::regtype) FROM pg_operator WHERE oid = d.objid)
-			WHEN 'pg_type'::regclass THEN (SELECT concat_ws(' ', typinput, typoutput, typreceive, typsend, typanalyze, typlen, typalign, typstorage,
-				typcategory, typispreferred) FROM pg_type WHERE oid = d.objid)
-			WHEN 'pg_cast'::regclass THEN (SELECT concat_ws(' ', castfunc::regprocedure, castcontext, castmethod) FROM pg_cast WHERE oid = d.objid)
-			WHEN 'pg_opclass'::regclass THEN (SELECT concat_ws(' ', opcdefault, opcintype::regtype, opckeytype::regtype,
-				(SELECT string_agg(concat_ws(' ', amopstrategy, amopopr::regoperator), ', ' ORDER BY amopstrategy, amopopr::regoperator::text)
+			WHEN 'pg_operator'::regclass THEN (
+				SELECT concat_ws(' ', oprcode, oprcom::regoperator, oprnegate::regoperator, oprrest, oprjoin,
+					oprcanmerge, oprcanhash, oprresult::regtype)
+				FROM pg_operator WHERE oid = d.objid)
+			WHEN 'pg_type'::regclass THEN (
+				SELECT concat_ws(' ', typinput, typoutput, typreceive, typsend, typanalyze, typlen, typalign,
+					typstorage, typcategory, typispreferred)
+				FROM pg_type WHERE oid = d.objid)
+			WHEN 'pg_cast'::regclass THEN (
+				SELECT concat_ws(' ', castfunc::regprocedure, castcontext, castmethod)
+				FROM pg_cast WHERE oid = d.objid)
+			WHEN 'pg_opclass'::regclass THEN (
+				SELECT concat_ws(' ', opcdefault, opcintype::regtype, opckeytype::regtype,
+					(SELECT string_agg(concat_ws(' ', amopstrategy, amopopr::regoperator), ', '
+						ORDER BY amopstrategy, amopopr::regoperator::text)
 					FROM pg_amop WHERE amopfamily = opcfamily),
-				(SELECT string_agg(concat_ws(' ', amprocnum, amproc::regprocedure), ', ' ORDER BY amprocnum, amproc::regprocedure::text)
-					FROM pg_amproc WHERE amprocfamily = opcfamily)) FROM pg_opclass WHERE oid = d.objid)
+					(SELECT string_agg(concat_ws(' ', amprocnum, amproc::regprocedure), ', '
+						ORDER BY amprocnum, amproc::regprocedure::text)
+					FROM pg_amproc WHERE amprocfamily = opcfamily))
+				FROM pg_opclass WHERE oid = d.objid)
 		END, '-') || ' COMMENT ' || coalesce(obj_description(d.objid, d.classid::regclass::name), '-')
 	FROM pg_depend d
 	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -102,8 +117,8 @@ my %catalog = map { $_ => qq{
 # What 1.x promises to keep of roaring64 (docs/installing.md): names, arguments and
 # results.
 my $promised = q{
-	SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || coalesce(': ' || pg_get_function_arguments(p.oid) || ' -> '
-		|| pg_get_function_result(p.oid), '')
+	SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
+		|| coalesce(': ' || pg_get_function_arguments(p.oid) || ' -> ' || pg_get_function_result(p.oid), '')
 	FROM pg_depend d LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 	WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'roaring64') AND p.proname !~ '^_' IS NOT FALSE
@@ -112,12 +127,14 @@ my $promised = q{
 # Things that were made with an old version, and what they say.
 my $use = q{
 	CREATE TABLE sets (k int PRIMARY KEY, s roaring64);
-	INSERT INTO sets SELECT i, roaring64_agg(j) FROM generate_series(1, 100) i, generate_series(1::bigint, i) j GROUP BY i;
+	INSERT INTO sets SELECT i, roaring64_agg(j)
+		FROM generate_series(1, 100) i, generate_series(1::bigint, i) j GROUP BY i;
 	CREATE INDEX sets_gin ON sets USING gin (s gin_roaring64_ops (key = container));
 	CREATE INDEX sets_btree ON sets (s);
 	CREATE INDEX sets_min ON sets (roaring64_min(s));
 	CREATE VIEW of_sets AS SELECT k, s | 1000::bigint AS more, roaring64_max(s) AS max FROM sets WHERE s && '{5,6}';
-	CREATE FUNCTION in_sets(bigint) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM sets WHERE s @> $1; END;
+	CREATE FUNCTION in_sets(bigint) RETURNS bigint LANGUAGE sql
+		BEGIN ATOMIC SELECT count(*) FROM sets WHERE s @> $1; END;
 	SELECT roaring64_dedup_create('seen');
 	SELECT roaring64_delay_create('later');
 	SELECT roaring64_dedup_claim('seen', 'k', i) FROM generate_series(1::bigint, 10) i;
@@ -135,9 +152,11 @@ my $use = q{
 };
 my $answers = q{
 	SET enable_seqscan = off;
-	SELECT (SELECT md5(string_agg(k || s::text, ',' ORDER BY k)) FROM sets), (SELECT count(*) FROM of_sets WHERE more @> 90::bigint),
+	SELECT (SELECT md5(string_agg(k || s::text, ',' ORDER BY k)) FROM sets),
+		(SELECT count(*) FROM of_sets WHERE more @> 90::bigint),
 		(SELECT sum(max) FROM of_sets), in_sets(50), (SELECT k FROM sets WHERE s = '{1,2}'),
-		roaring64_dedup_count('seen', 'k'), roaring64_dedup_seen('seen', 'k', 5::bigint), roaring64_delay_count('later'), (SELECT count(*) FROM facts)
+		roaring64_dedup_count('seen', 'k'), roaring64_dedup_seen('seen', 'k', 5::bigint),
+		roaring64_delay_count('later'), (SELECT count(*) FROM facts)
 };
 # Writing, which is taken back.
 my $write = q{
@@ -172,7 +191,8 @@ for my $extension (sort keys %changes)
 		$kept{$version} = [ split /\n/, $node->safe_psql('fresh', $promised) ] if $extension eq 'roaring64';
 		value('DROP DATABASE fresh');
 	}
-	cmp_ok(scalar(split /\n/, $fresh{$extension}{ $default{$extension} }), '>', 75, "the catalogs of $extension are read");
+	cmp_ok(scalar(split /\n/, $fresh{$extension}{ $default{$extension} }), '>', 75,
+		"the catalogs of $extension are read");
 	isnt($fresh{$extension}{$made_up}, $fresh{$extension}{ $default{$extension} }, 'the made up version is another');
 }
 
@@ -198,8 +218,10 @@ sub update
 	}
 
 	$node->safe_psql('updated', "ALTER EXTENSION $extension UPDATE TO '$new'");
-	is($node->safe_psql('updated', $catalog{$extension}), $fresh{$extension}{$new}, "$name: as if $new had been created");
-	is($node->safe_psql('updated', $catalog{$other}), $fresh{$other}{ $default{$other} }, "$name: the other is as it was");
+	is($node->safe_psql('updated', $catalog{$extension}), $fresh{$extension}{$new},
+		"$name: as if $new had been created");
+	is($node->safe_psql('updated', $catalog{$other}), $fresh{$other}{ $default{$other} },
+		"$name: the other is as it was");
 	is($node->safe_psql('updated', $answers), $before, "$name: what there was answers as before");
 	is($node->safe_psql('updated', $write), $written, "$name: and is written to as before");
 	if ($session)
@@ -222,10 +244,12 @@ sub update
 	if ($extension eq 'roaring64_tables')
 	{
 		$node->safe_psql('restored', "DROP EXTENSION $extension; CREATE EXTENSION $extension VERSION '$new'");
-		is($node->safe_psql('restored', $answers), $before, "$name: answers as before when it is dropped and created again");
+		is($node->safe_psql('restored', $answers), $before,
+			"$name: answers as before when it is dropped and created again");
 	}
 	$node->safe_psql('restored', 'DROP EXTENSION roaring64 CASCADE; ' . creation($extension, $new));
-	is($node->safe_psql('restored', $catalog{$extension}), $fresh{$extension}{$new}, "$name: dropped and created again");
+	is($node->safe_psql('restored', $catalog{$extension}), $fresh{$extension}{$new},
+		"$name: dropped and created again");
 	value('DROP DATABASE restored');
 	value('DROP DATABASE updated');
 	return;
@@ -267,11 +291,13 @@ for my $extension (sort keys %changes)
 my $newer = '99.0';
 my $guard = "SELECT \@extschema\@._roaring64_needs_library('$newer');";
 append_to_file("$scripts/roaring64--$newer.sql",
-	slurp_file("$scripts/roaring64--$default{roaring64}.sql") =~ s/(_roaring64_needs_library\(')\Q$default{roaring64}\E'/$1$newer'/r);
+	slurp_file("$scripts/roaring64--$default{roaring64}.sql")
+	  =~ s/(_roaring64_needs_library\(')\Q$default{roaring64}\E'/$1$newer'/r);
 append_to_file("$scripts/roaring64--$default{roaring64}--$newer.sql", "$guard\nCREATE TABLE is_not_left ();");
 my $refused = qr{^psql:<stdin>:[12]: ERROR:  roaring64 99\.0 needs its library, and that of [0-9.]+ is loaded$}m;
 my (undef, undef, $created) = $node->psql('postgres', "CREATE EXTENSION roaring64 VERSION '$newer'");
-my (undef, undef, $updated) = $node->psql('postgres', creation('roaring64', $default{roaring64}) . "\nALTER EXTENSION roaring64 UPDATE TO '$newer'");
+my (undef, undef, $updated) = $node->psql('postgres',
+	creation('roaring64', $default{roaring64}) . "\nALTER EXTENSION roaring64 UPDATE TO '$newer'");
 like($created, $refused, 'a newer script does not create the extension with this library');
 like($updated, $refused, 'nor does it update the extension');
 is(value(q{SELECT (roaring64_version()).script, to_regclass('is_not_left')}),

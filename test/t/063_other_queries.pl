@@ -46,7 +46,8 @@ value(q{
 	-- Which of them an operator's argument accepts, or more.
 	CREATE VIEW test.accepted AS
 		SELECT word, argument
-		FROM test.operand, (SELECT oprleft AS argument FROM pg_operator UNION SELECT oprright FROM pg_operator) AS arguments
+		FROM test.operand,
+			(SELECT oprleft AS argument FROM pg_operator UNION SELECT oprright FROM pg_operator) AS arguments
 			JOIN pg_type ON oid = argument
 		WHERE type IS NULL OR base = argument OR typcategory = 'P' AND typname !~ '(array|range|enum|record)$'
 			OR (category = 'A' OR base IN ('oidvector'::regtype, 'int2vector'::regtype)) AND typname ~ 'array$'
@@ -55,7 +56,8 @@ value(q{
 			OR EXISTS (SELECT FROM pg_cast WHERE castsource = base AND casttarget = argument AND castcontext = 'i');
 	CREATE VIEW test.possible AS
 		SELECT DISTINCT oprname AS operator, concat_ws(' ', a.word, oprname, b.word) AS expression
-		FROM pg_operator JOIN test.accepted AS a ON a.argument = oprleft JOIN test.accepted AS b ON b.argument = oprright;
+		FROM pg_operator JOIN test.accepted AS a ON a.argument = oprleft
+			JOIN test.accepted AS b ON b.argument = oprright;
 
 	CREATE TABLE test.tried (operator name, expression text, valid boolean, chosen oid, given text);
 
