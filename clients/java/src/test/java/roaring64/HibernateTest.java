@@ -56,6 +56,13 @@ class HibernateTest {
     }
   }
 
+  private static void persist(Session session, long id, Roaring64 read) {
+    Inbox inbox = new Inbox();
+    inbox.id = id;
+    inbox.read = read;
+    session.persist(inbox);
+  }
+
   private static SessionFactory factory(String option) {
     return new Configuration()
         .addAnnotatedClass(Inbox.class)
@@ -72,13 +79,8 @@ class HibernateTest {
       inTransaction(
           factory,
           session -> {
-            Inbox inbox = new Inbox();
-            inbox.id = 1L;
-            inbox.read = Roaring64.of(Sets.ENDS);
-            session.persist(inbox);
-            Inbox none = new Inbox();
-            none.id = 2L;
-            session.persist(none);
+            persist(session, 1, Roaring64.of(Sets.ENDS));
+            persist(session, 2, null);
           });
       inTransaction(
           factory,
@@ -113,14 +115,7 @@ class HibernateTest {
   @ValueSource(strings = "datatype.roaring64=roaring64.Roaring64")
   void nothingIsLost(String option) {
     try (SessionFactory factory = factory(option)) {
-      inTransaction(
-          factory,
-          session -> {
-            Inbox inbox = new Inbox();
-            inbox.id = 1L;
-            inbox.read = Roaring64.of(-7);
-            session.persist(inbox);
-          });
+      inTransaction(factory, session -> persist(session, 1, Roaring64.of(-7)));
       inTransaction(
           factory,
           session -> {
@@ -239,10 +234,7 @@ class HibernateTest {
           factory,
           session -> {
             for (int i = 0; i < ids.size(); i++) {
-              Inbox inbox = new Inbox();
-              inbox.id = (long) i;
-              inbox.read = Roaring64.of(ids.get(i));
-              session.persist(inbox);
+              persist(session, i, Roaring64.of(ids.get(i)));
             }
           });
       inTransaction(
