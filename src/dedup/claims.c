@@ -259,7 +259,7 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 	struct varlena *flat;
 	r64_set		view;
 
-	if (hi - lo == 1 && roaring64_toast_source(members, &source))
+	if (hi - lo == 1 && roaring64_toast_source(members, NULL, &source))
 	{
 		batch->states[lo].held |= r64_source_contains(&source.source,
 													  dedup_number(&batch->ids[lo]));

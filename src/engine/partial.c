@@ -16,14 +16,6 @@
 #include "container.h"
 #include "writer.h"
 
-/* A restriction gives up after this part of the cost of the whole. */
-#define WASTE	20
-
-#define MAX_HEADER	r64_bucket_header_size(65536, true)
-
-/* Bytes read for numbers of runs, to find a container without offsets. */
-#define RUN_COUNTS	(2 * (R64_NO_OFFSET_LIMIT - 1))
-
 /*
  * Fetches the buckets one by one.  The pointers of bucket b point into the
  * fetched header and are valid until the next one is fetched; there is nothing
@@ -92,20 +84,18 @@ read_header(part_cursor *cur, const uint8_t *cookie)
 		r64_corrupt(cur->source->env, "bucket without containers");
 }
 
-/*
- * Moves to the next bucket and fetches only its beginning; false at the end.
- * The header of the current one must have been fetched.
- */
+/* Moves to the next bucket; false at the end. */
 static bool
-next_cookie(part_cursor *cur)
+next_bucket(part_cursor *cur)
 {
+	const r64_source *source = cur->source;
 	const uint8_t *p;
 	size_t		start = R64_HEADER_SIZE;
 
 	if (cur->remaining == 0)
 		return false;
 	cur->remaining--;
-	cur->source->env->poll();
+	source->env->poll();
 	if (cur->begun)
 	{
 		r64_container last;
@@ -115,30 +105,14 @@ next_cookie(part_cursor *cur)
 		start += size;
 	}
 	cur->begun = true;
-	p = fetch(cur->source, R64_PART_HEADER, start, R64_MIN_BUCKET);
-	cur->cookie = start + 4;
+	p = fetch(source, R64_PART_HEADER, start, R64_MIN_BUCKET);
 	cur->b.high = r64_load32(p);
 	read_header(cur, p + 4);
+	cur->cookie = start + 4;
 	cur->header = (size_t) (cur->b.data - cur->b.cookie);
-	return true;
-}
-
-/* Fetches the header of the current bucket, and reads it. */
-static void
-fetch_header(part_cursor *cur)
-{
-	read_header(cur, fetch(cur->source, R64_PART_HEADER, cur->cookie, cur->header));
+	read_header(cur, fetch(source, R64_PART_HEADER, cur->cookie, cur->header));
 	if (cur->header != (size_t) (cur->b.data - cur->b.cookie))
-		r64_corrupt(cur->source->env, "header that changes");
-}
-
-/* Moves to the next bucket; false at the end. */
-static bool
-next_bucket(part_cursor *cur)
-{
-	if (!next_cookie(cur))
-		return false;
-	fetch_header(cur);
+		r64_corrupt(source->env, "header that changes");
 	return true;
 }
 
@@ -205,18 +179,6 @@ r64_source_cardinality(const r64_source *source)
 	return sum;
 }
 
-/* Returns how many containers a set has, if they are not more than enough. */
-static uint64_t
-count_containers(const r64_set *s, uint64_t enough)
-{
-	uint64_t	n = 0;
-	r64_cursor	cur;
-
-	for (r64_cursor_start(&cur, s); cur.live && n <= enough; r64_cursor_next(&cur))
-		n += cur.b.n;
-	return n;
-}
-
 /* Appends the containers of the current bucket whose keys are in wanted. */
 static void
 copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
@@ -245,67 +207,28 @@ copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
  * Makes the set of those containers of the source whose high half and key a
  * container of few has: all that an operation needs whose result lies within few.
  * If cardinality is not NULL, it becomes that of the source.
- *
- * Costs are in bytes.  A fetch costs fetch_cost and the bytes that it fetches,
- * and all of the set costs whole.  Returns false, and no set, if the parts
- * could cost more than that, when about a twentieth of it at most has been spent.
- * So everything ahead is assumed to be as large as it can be: each container of
- * few meets the largest container, and each bucket has the largest header.  Once
- * a twentieth is spent, reading goes on only if all that lies ahead is sure to
- * cost no more than the whole.
  */
-bool
+r64_buf
 r64_source_restrict(const r64_source *source, const r64_set *few,
-					size_t fetch_cost, size_t whole, r64_buf *result,
 					uint64_t *cardinality)
 {
-	const r64_env *env = source->env;
-	uint64_t	each = (uint64_t) fetch_cost + RUN_COUNTS + R64_BITSET_BYTES;
-	uint64_t	skip = 3 * (uint64_t) fetch_cost + RUN_COUNTS +
-		R64_MIN_BUCKET;			/* to a bucket's end, without its header */
-	uint64_t	wanted = count_containers(few, whole / each);
-	uint64_t	spent = (uint64_t) fetch_cost + R64_HEADER_SIZE;
-	uint64_t	sum = 0;
 	part_cursor cur;
 	r64_cursor	x;
 	r64_writer	out;
 
-	if (wanted * each > whole || fetch_cost > whole / WASTE)
-		return false;
-	r64_writer_init(&out, env, (size_t) wanted * R64_BITSET_BYTES);
+	r64_writer_init(&out, source->env, few->size);
 	start(&cur, source);
 	r64_cursor_start(&x, few);
-	while ((x.live || cardinality != NULL) && next_cookie(&cur))
-	{
-		uint64_t	here = 0;	/* for the containers in this bucket */
-		uint64_t	ahead;		/* for the buckets after it */
-
-		for (; x.live && x.b.high < cur.b.high; r64_cursor_next(&x))
-			wanted -= x.b.n;
-		if (x.live && x.b.high == cur.b.high)
-			here = x.b.n * each;
-		ahead = here == wanted * each && cardinality == NULL ? 0 :
-			cur.remaining * (skip + MAX_HEADER);
-		spent += skip + cur.header;
-		if (spent + here > whole / WASTE &&
-			spent + wanted * each + ahead > whole)
-		{
-			env->release(r64_writer_finish(&out).base);
-			return false;
-		}
-		fetch_header(&cur);
-		if (cardinality != NULL)
-			sum += r64_bucket_cards(&cur.b, 0, cur.b.n);
-		if (here > 0)
-		{
-			copy_wanted(&out, &cur, &x.b);
-			wanted -= x.b.n;
-			spent += here;
-			r64_cursor_next(&x);
-		}
-	}
-	*result = r64_writer_finish(&out);
 	if (cardinality != NULL)
-		*cardinality = sum;
-	return true;
+		*cardinality = 0;
+	while ((x.live || cardinality != NULL) && next_bucket(&cur))
+	{
+		if (cardinality != NULL)
+			*cardinality += r64_bucket_cards(&cur.b, 0, cur.b.n);
+		while (x.live && x.b.high < cur.b.high)
+			r64_cursor_next(&x);
+		if (x.live && x.b.high == cur.b.high)
+			copy_wanted(&out, &cur, &x.b);
+	}
+	return r64_writer_finish(&out);
 }

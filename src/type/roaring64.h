@@ -76,8 +76,8 @@ typedef struct ToastSource
 } ToastSource;
 
 /* toast_source.c */
-extern bool roaring64_open_source(struct varlena *value, ToastSource *source);
-extern bool roaring64_toast_source(Datum datum, ToastSource *source);
+extern bool roaring64_toast_source(Datum datum, const r64_set *few,
+								   ToastSource *source);
 extern void roaring64_close_source(ToastSource *source);
 
 /* operators.c */

@@ -18,20 +18,18 @@
 #include "roaring64.h"
 
 /*
- * Fetching part of a TOAST value takes a few index scans; fetching all of it
- * takes one, and a row for every 2 kB.  Finding a bucket fetches up to
- * three parts per bucket before it, so parts pay from so many bytes per
- * bucket on.
+ * Fetching part of a TOAST value takes a few index scans; fetching all of it takes
+ * one, and a row for every 2 kB.  Finding a bucket fetches up to three parts for it
+ * and each bucket before it, and a container is another part.  So parts pay from so
+ * many bytes for each bucket and each container wanted on.
  */
-#define SLICE_MIN_BUCKET_SIZE (48 * 1024)
+#define BYTES_PER_BUCKET	(48 * 1024)
+#define BYTES_PER_CONTAINER	(40 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
-#define MAX_PART	((size_t) 64 * TOAST_MAX_CHUNK_SIZE)
 
 /*
  * Fetches two TOAST rows even if one would do, or none if the last part of the
- * kind has the bytes.  So a header of up to 400 containers is fetched once.  Right
- * after another part it fetches twice as much, so that reading on to the end costs
- * hardly more than fetching all at once.
+ * kind has the bytes.  So a header of up to 400 containers is fetched once.
  */
 static const uint8_t *
 fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
@@ -39,7 +37,6 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 	ToastSource *source = arg;
 	ToastPart  *part = &source->part[kind];
 	size_t		remaining = source->source.size - offset;
-	size_t		more = MIN_PART;
 
 	if (part->bytes != NULL)
 	{
@@ -47,40 +44,13 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 
 		if (offset >= part->offset && ahead + size <= part->size)
 			return (uint8_t *) VARDATA_ANY(part->bytes) + ahead;
-		if (offset >= part->offset && ahead <= part->size + MIN_PART)
-			more = Min(2 * part->size, MAX_PART);
 		pfree(part->bytes);
 	}
 	part->offset = offset;
-	part->size = Min(Max(size, more), remaining);
+	part->size = Min(Max(size, MIN_PART), remaining);
 	part->bytes = detoast_attr_slice(source->pointer, (int32) offset,
 									 (int32) part->size);
 	return (uint8_t *) VARDATA_ANY(part->bytes);
-}
-
-/*
- * Fills *source if parts of a value can be fetched: if it is stored out of
- * line, uncompressed, and not too small for that.  The value must stay where
- * it is while the source is used.
- */
-bool
-roaring64_open_source(struct varlena *value, ToastSource *source)
-{
-	struct varatt_external pointer;
-
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) ||
-		VARATT_EXTERNAL_GET_EXTSIZE(pointer) < SLICE_MIN_BUCKET_SIZE)
-		return false;
-	memset(source, 0, sizeof(*source));
-	source->source.env = &roaring64_env;
-	source->source.arg = source;
-	source->source.fetch = fetch_part;
-	source->source.size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
-	source->pointer = value;
-	return true;
 }
 
 /* Frees what was fetched; the server does, too, where a call ends. */
@@ -92,17 +62,47 @@ roaring64_close_source(ToastSource *source)
 			pfree(source->part[i].bytes);
 }
 
+/* How many containers a set has; 0 if it is NULL. */
+static uint64
+count_containers(const r64_set *set)
+{
+	r64_stats	stats = {0};
+
+	if (set != NULL)
+		stats = r64_get_stats(set);
+	return stats.arrays + stats.bitsets + stats.runs;
+}
+
 /*
- * Whether a value is better read in parts: one that is large and of few
- * buckets.  Fills *source if so.
+ * Whether a value is better read in parts, for a question about an element or all
+ * headers, or about the containers of few if that is not NULL: if it is stored out
+ * of line, uncompressed, and large enough.  Fills *source if so.  The value must stay
+ * where it is while the source is used.
  */
 bool
-roaring64_toast_source(Datum datum, ToastSource *source)
+roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
 {
-	if (!roaring64_open_source((struct varlena *) DatumGetPointer(datum), source))
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	size_t		size;
+	uint64		wanted;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
-	if (r64_source_buckets(&source->source) <=
-		source->source.size / SLICE_MIN_BUCKET_SIZE)
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || size < BYTES_PER_BUCKET)
+		return false;
+	wanted = count_containers(few) * BYTES_PER_CONTAINER;
+	if (wanted > size)
+		return false;
+	memset(source, 0, sizeof(*source));
+	source->source.env = &roaring64_env;
+	source->source.arg = source;
+	source->source.fetch = fetch_part;
+	source->source.size = size;
+	source->pointer = value;
+	if (r64_source_buckets(&source->source) <= (size - wanted) / BYTES_PER_BUCKET)
 		return true;
 	roaring64_close_source(source);
 	return false;
