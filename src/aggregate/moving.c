@@ -12,8 +12,8 @@
  * fetched once and takes part in four operations, whatever the length of the frame.
  *
  * The differences of a front are disjoint, so they take no more memory than the
- * sets.  If the sets of the back exceed work_mem, nothing is kept, and the inverse
- * function returns NULL: then the executor starts again for each frame.
+ * sets.  If the sets of the back exceed work_mem, nothing is kept any more, and the
+ * inverse function returns NULL: then the executor starts again for the next frame.
  *
  * src/aggregate/moving.c
  *
@@ -22,8 +22,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "nodes/execnodes.h"
-#include "nodes/parsenodes.h"
 
 #include "type/roaring64.h"
 
@@ -66,30 +64,14 @@ enter_aggregate(FunctionCallInfo fcinfo)
 	return MemoryContextSwitchTo(context);
 }
 
-/*
- * Makes a state without sets.  It keeps nothing if the executor starts again for
- * every frame, or if there was too much to keep in the same partition: at a row
- * before this one, as the first rows of a partition can have empty frames.
- */
+/* Makes a state without sets. */
 static MovingState *
-new_state(FunctionCallInfo fcinfo, r64_op op)
+new_state(r64_op op)
 {
-	WindowAggState *window = castNode(WindowAggState, fcinfo->context);
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-	int64	   *too_large_at = flinfo->fn_extra;
 	MovingState *state = palloc0(sizeof(MovingState) + r64_accumulator_size());
 
-	if (too_large_at == NULL)
-	{
-		too_large_at = MemoryContextAlloc(flinfo->fn_mcxt, sizeof(int64));
-		*too_large_at = -1;
-		flinfo->fn_extra = too_large_at;
-	}
-	else if (*too_large_at >= window->currentpos)
-		*too_large_at = -1;
 	state->op = op;
-	state->keeps = *too_large_at < 0 &&
-		(window->frameOptions & FRAMEOPTION_EXCLUSION) == 0;
+	state->keeps = true;
 	state->back = (r64_accumulator *) (state + 1);
 	r64_accumulator_init(state->back, env);
 	return state;
@@ -105,7 +87,7 @@ release(r64_buf *buf)
 
 /* Keeps a set of the back, which becomes the state's; or stops keeping any. */
 static void
-keep(MovingState *state, FunctionCallInfo fcinfo, r64_buf set)
+keep(MovingState *state, r64_buf set)
 {
 	state->back_size += set.size + sizeof(r64_buf);
 	if (state->back_size > (size_t) work_mem * 1024)
@@ -114,8 +96,6 @@ keep(MovingState *state, FunctionCallInfo fcinfo, r64_buf set)
 			release(&state->kept[i]);
 		release(&set);
 		state->keeps = false;
-		*(int64 *) fcinfo->flinfo->fn_extra =
-			castNode(WindowAggState, fcinfo->context)->currentpos;
 		return;
 	}
 	if (state->end == state->capacity)
@@ -197,7 +177,7 @@ static Datum
 add(FunctionCallInfo fcinfo, r64_op op)
 {
 	MemoryContext oldcontext = enter_aggregate(fcinfo);
-	MovingState *state = PG_ARGISNULL(0) ? new_state(fcinfo, op) :
+	MovingState *state = PG_ARGISNULL(0) ? new_state(op) :
 		(MovingState *) PG_GETARG_POINTER(0);
 
 	if (!PG_ARGISNULL(1))
@@ -210,7 +190,7 @@ add(FunctionCallInfo fcinfo, r64_op op)
 								state->has_back ? op : R64_OR, &set);
 		state->has_back = true;
 		if (state->keeps)
-			keep(state, fcinfo, buf);
+			keep(state, buf);
 		else
 			release(&buf);
 	}

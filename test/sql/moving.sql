@@ -93,7 +93,7 @@ FROM (VALUES
 	('ORDER BY n ROWS 29 PRECEDING', 240),
 	('ORDER BY n ROWS 39 PRECEDING', 240),
 	('PARTITION BY n > 70 ORDER BY n ROWS 39 PRECEDING', 240),
-	('ORDER BY n ROWS 9 PRECEDING EXCLUDE TIES', 8)) AS t (frame, least_kb);
+	('ORDER BY n ROWS 9 PRECEDING EXCLUDE TIES', 80)) AS t (frame, least_kb);
 -- also where the first rows of a partition have empty frames
 SET work_mem = '64kB';
 SELECT times_seen('SELECT roaring64_or_cardinality_agg(seen(CASE WHEN n < 70 THEN s ELSE ''{1}'' END))
