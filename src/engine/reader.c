@@ -13,9 +13,6 @@
 #include "container.h"
 #include "index.h"
 
-/* The smallest high half of a negative element. */
-#define FIRST_NEGATIVE	(UINT32_C(1) << 31)
-
 /*
  * Returns a view of size bytes.  Fails with R64_CORRUPT if they cannot be a
  * set.
@@ -101,38 +98,19 @@ r64_contains(const r64_set *s, int64_t v)
 }
 
 /*
- * Opens the bucket of the smallest or the largest element; returns false if
- * there is none.  Negative elements are stored last, so the smallest is in the
- * first bucket with a negative high half, or else in the first; the largest
- * is in the one before that, or else in the last.
+ * Opens the bucket of the smallest or the largest element; returns false if there
+ * is none.  Negative elements are stored last.
  */
 static bool
 open_end(const r64_set *s, bool largest, r64_bucket *b)
 {
 	r64_cursor	cur;
 
-	if (r64_is_empty(s))
-		return false;
-	if (s->index != NULL)
-	{
-		uint64_t	i = r64_index_seek(s->index, FIRST_NEGATIVE);
-
-		i = (largest ? i + s->index->n - 1 : i) % s->index->n;
-		r64_bucket_open(s, s->index->entries[i].pos, b);
-		return true;
-	}
 	r64_cursor_start(&cur, s);
 	for (*b = cur.b; cur.live; r64_cursor_next(&cur))
-	{
-		bool		turns_negative = b->high < FIRST_NEGATIVE &&
-			cur.b.high >= FIRST_NEGATIVE;
-
-		if (turns_negative != largest)
+		if (((int32_t) cur.b.high > (int32_t) b->high) == largest)
 			*b = cur.b;
-		if (turns_negative)
-			break;
-	}
-	return true;
+	return !r64_is_empty(s);
 }
 
 /* Finds the smallest element; returns false if there is none. */
