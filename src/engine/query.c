@@ -261,56 +261,6 @@ r64_next_run(r64_set *s, int64_t lo, int64_t hi, int64_t *first, int64_t *last)
 	return true;
 }
 
-/* The last of the containers that follow container i of a bucket without gap. */
-static uint32_t
-last_without_gap(const r64_bucket *b, uint32_t i)
-{
-	uint32_t	first = r64_bucket_key(b, i) - i;
-
-	/* keys ascend, so the distance from key to position never falls */
-	R64_SEARCH(i, b->n - i, at, r64_bucket_key(b, at) - at == first);
-	return i - 1;
-}
-
-/*
- * Finds the first maximal run of consecutive containers from that of v on;
- * returns false if there is none.  The number of a container is that of its
- * elements without the low 16 bits.  A run of any length costs
- * a binary search in each of its buckets.
- */
-bool
-r64_next_container_run(r64_set *s, int64_t v, int64_t *first, int64_t *last)
-{
-	int64_t		element;
-	uint64_t	i;
-	uint32_t	k;
-	r64_bucket	b;
-
-	if (!r64_next(s, v, &element))
-		return false;
-	*first = element >> 16;
-	if (!r64_index_find(s, (uint64_t) element, &i, &b, &k))
-		r64_corrupt(s->env, "elements not ascending");
-	for (;;)
-	{
-		uint32_t	next = b.high + 1;
-
-		k = last_without_gap(&b, k);
-		*last = (int64_t) r64_base(&b, r64_bucket_key(&b, k)) >> 16;
-		if (r64_bucket_key(&b, k) != UINT16_MAX || b.high == INT32_MAX)
-			return true;
-		/* 0 comes after -1, and is stored first */
-		i = next == 0 ? 0 : i + 1;
-		if (i == s->index->n || s->index->entries[i].high != next)
-			return true;
-		s->env->poll();
-		r64_bucket_open(s, s->index->entries[i].pos, &b);
-		if (r64_bucket_key(&b, 0) != 0)
-			return true;
-		k = 0;
-	}
-}
-
 /*
  * Reads elements of the unsigned interval [lo, hi].  Both loops run over
  * positions in the direction asked for: k counts the buckets (containers) that

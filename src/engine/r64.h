@@ -178,8 +178,6 @@ extern size_t r64_read(r64_set *s, int64_t lo, int64_t hi, bool reverse,
 					   int64_t *out, size_t n);
 extern bool r64_next_run(r64_set *s, int64_t lo, int64_t hi,
 						 int64_t *first, int64_t *last);
-extern bool r64_next_container_run(r64_set *s, int64_t v,
-								   int64_t *first, int64_t *last);
 extern bool r64_contains_range(r64_set *s, int64_t lo, int64_t hi);
 
 /* relations.c: two sets compared, without making a third. */

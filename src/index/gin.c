@@ -133,10 +133,19 @@ static bool
 next_run(r64_set *set, int shift, int64 from,
 		 int64 *first, int64 *last)
 {
+	int64		width = INT64CONST(1) << shift;
+	int64		element;
+
 	if (shift == 0)
 		return r64_next_run(set, from, PG_INT64_MAX, first, last);
-	return r64_next_container_run(set, from * (INT64CONST(1) << shift),
-								  first, last);
+	if (!r64_next(set, from * width, &element))
+		return false;
+	*first = *last = element >> shift;
+	while (*last < PG_INT64_MAX >> shift &&
+		   r64_next(set, (*last + 1) * width, &element) &&
+		   element >> shift == *last + 1)
+		(*last)++;
+	return true;
 }
 
 /*

@@ -226,26 +226,6 @@ call_runs(void *arg)
 }
 
 static void
-call_container_runs(void *arg)
-{
-	r64_set		s = open_damaged();
-	int64_t		lo = *(int64_t *) arg;
-	int64_t		first;
-	int64_t		last;
-
-	for (int i = 0; i < READ_MAX; i++)
-	{
-		if (!r64_next_container_run(&s, lo, &first, &last))
-			break;
-		if (!CHECK(first >= lo >> 16) || !CHECK(last >= first) ||
-			last == INT64_MAX >> 16)
-			break;
-		lo = (last + 1) * 65536;
-	}
-	r64_close(&s);
-}
-
-static void
 call_contains_range(void *arg)
 {
 	r64_set		s = open_damaged();
@@ -521,7 +501,6 @@ run_case(void *number)
 	}
 	attempt("read", call_read, &probes[0]);
 	attempt("runs", call_runs, &probes[0]);
-	attempt("container runs", call_container_runs, &probes[0]);
 	for (int i = 0; i < 8; i++)
 	{
 		operation	o = {all_ops[i / 2], i % 2 == 1};

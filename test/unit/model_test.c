@@ -395,37 +395,6 @@ test_ends(void)
 	}
 }
 
-/* The runs of containers: those of the elements, rounded to 65536. */
-static void
-test_container_runs(void)
-{
-	int64_t		lo = INT64_MIN;
-	int64_t		first = 0;
-	int64_t		last = 0;
-
-	for (size_t i = 0; i < ma.n;)
-	{
-		int64_t		from = ma.runs[i].lo >> 16;
-		int64_t		to = ma.runs[i].hi >> 16;
-		int64_t		inside;
-
-		for (i++; i < ma.n && ma.runs[i].lo >> 16 <= to + 1; i++)
-			to = ma.runs[i].hi >> 16;
-		if (!CHECK(r64_next_container_run(&a, lo, &first, &last)) ||
-			!CHECK_I64(first, from) || !CHECK_I64(last, to))
-			return;
-		/* the rest of it, from anywhere in it */
-		inside = from + (int64_t) unit_below((uint64_t) (to - from) + 1);
-		CHECK(r64_next_container_run(&a, inside * 65536, &first, &last));
-		CHECK_I64(first, inside);
-		CHECK_I64(last, to);
-		if (to == INT64_MAX >> 16)
-			return;
-		lo = (to + 1) * 65536;
-	}
-	CHECK(!r64_next_container_run(&a, lo, &first, &last));
-}
-
 static void
 test_relations(void)
 {
@@ -831,7 +800,6 @@ static const struct
 	{"neighbours", test_neighbours},
 	{"read", test_read},
 	{"runs", test_runs},
-	{"container runs", test_container_runs},
 	{"ends", test_ends},
 	{"relations", test_relations},
 	{"combine", test_combine},
