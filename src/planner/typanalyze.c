@@ -10,18 +10,15 @@
  * and Stokes' Duj1; see analyze.c).
  *
  * The work is bounded, however large the sets are.  Rows are skipped evenly when
- * they are too many, or too many bytes; of a set with too many elements only a
- * sample is read, in short stretches at even distances, and each element counts
- * for the number that it stands for.  Every element has the same chance to be
- * read, so the frequencies are right on average.
+ * they are too many, or too many bytes; of a set with too many elements only some
+ * are drawn, and each counts for the number that it stands for.  Every element has
+ * the same chance, so the frequencies are right on average.
  *
  * src/planner/typanalyze.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <math.h>
 
 #include "access/detoast.h"
 #include "catalog/pg_statistic.h"
@@ -35,10 +32,8 @@
 #define MAX_BYTES		((uint64) 256 * 1024 * 1024)
 #define MAX_ELEMENTS	(1024 * 1024)
 
-/* Elements that are read side by side when a set is sampled. */
-#define STRETCH			32
-#define MAX_ROWS		(MAX_ELEMENTS / STRETCH)
-#define GOLDEN_RATIO	1.618033988749895
+/* Rows to read, at most: each gets at least 32 elements. */
+#define MAX_ROWS		(MAX_ELEMENTS / 32)
 
 /*
  * An element is common if it has this part of the average of an element, were
@@ -76,34 +71,6 @@ typedef struct ElementAnalysis
 	double		occurrences;	/* that they stand for: all of these rows */
 } ElementAnalysis;
 
-/*
- * Reads n elements of a set in stretches at even distances, from another position
- * in every row, as multiples of the golden ratio are spread evenly.  The last may
- * wrap around to the start, so that all elements have the same chance.  n is a
- * multiple of STRETCH and less than the cardinality.
- */
-static void
-read_stretches(ElementAnalysis *analysis, r64_set *set, double cardinality,
-			   int64 *elements, int n)
-{
-	double		position = fmod(analysis->nrows * GOLDEN_RATIO, 1) * cardinality;
-
-	for (int i = 0; i < n; i += STRETCH)
-	{
-		int64		element;
-		size_t		got = 0;
-
-		roaring64_analyze_delay_point();
-		if (r64_select(set, (uint64) position, &element))
-			got = r64_read(set, element, PG_INT64_MAX, false, elements + i,
-						   STRETCH);
-		if (got < STRETCH)
-			(void) r64_read(set, PG_INT64_MIN, PG_INT64_MAX, false,
-							elements + i + got, STRETCH - got);
-		position = fmod(position + cardinality / n * STRETCH, cardinality);
-	}
-}
-
 /* Counts a row's elements, or a sample of n; elements is memory for them. */
 static void
 add_set(ElementAnalysis *analysis, Datum value, int64 *elements, int n)
@@ -114,7 +81,14 @@ add_set(ElementAnalysis *analysis, Datum value, int64 *elements, int n)
 	uint64		cardinality = r64_cardinality(&set);
 
 	if (cardinality > n)
-		read_stretches(analysis, &set, (double) cardinality, elements, n);
+	{
+		r64_buf		buf = r64_sample(&set, n, analysis->nrows);
+		r64_set		sample = r64_open_buf(&roaring64_env, buf);
+
+		n = (int) r64_read(&sample, PG_INT64_MIN, PG_INT64_MAX, false, elements, n);
+		r64_close(&sample);
+		pfree(buf.base);
+	}
 	else
 		n = (int) r64_read(&set, PG_INT64_MIN, PG_INT64_MAX, false, elements, n);
 	for (int i = 0; i < n; i++)
@@ -323,7 +297,7 @@ read_rows(ElementAnalysis *analysis, VacAttrStats *stats,
 	}
 	every = (int) Min(Max(bytes / MAX_BYTES, samplerows / MAX_ROWS) + 1,
 					  (uint64) samplerows);
-	n = MAX_ROWS / (samplerows / every + 1) * STRETCH;
+	n = MAX_ELEMENTS / (samplerows / every + 1);
 	elements = palloc(sizeof(int64) * n);
 	for (int i = every / 2; i < samplerows; i += every)
 	{
