@@ -164,7 +164,7 @@ roaring64_agg_range_transfn(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(1))
 		return keep_state(fcinfo);
-	roaring64_filled_bounds(fcinfo, 1, &lo, &hi);
+	roaring64_filled_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	state = get_state(fcinfo);
 	oldcontext = MemoryContextSwitchTo(state->hdr.eoh_context);
 	r64_accumulate_range(state->acc, lo, hi);

@@ -313,13 +313,13 @@ choose_keys(SearchKeys *search, FunctionCallInfo fcinfo,
 			require(search, NULL, PG_GETARG_INT64(0), PG_GETARG_INT64(0));
 			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINS_RANGE:
-			if (!roaring64_range_bounds(fcinfo, 0, &lo, &hi))
+			if (!roaring64_range_bounds(PG_GETARG_DATUM(0), &lo, &hi))
 				return GIN_SEARCH_MODE_ALL;
 			require(search, NULL, lo, hi);
 			return GIN_SEARCH_MODE_DEFAULT;
 		case GIN_CONTAINED_RANGE:
 		case GIN_OVERLAPS_RANGE:
-			if (roaring64_range_bounds(fcinfo, 0, &lo, &hi))
+			if (roaring64_range_bounds(PG_GETARG_DATUM(0), &lo, &hi))
 				(void) cover_run(search, lo >> search->shift,
 								 hi >> search->shift);
 			return strategy == GIN_CONTAINED_RANGE ?

@@ -252,7 +252,7 @@ roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe)
 	if (probe->is_set)
 		probe->set = open_constant(root, constant);
 	else if (type == INT8RANGEOID)
-		roaring64_datum_bounds(constant->constvalue, &probe->lo, &probe->hi);
+		roaring64_range_bounds(constant->constvalue, &probe->lo, &probe->hi);
 	else if (type == INT8OID)
 		probe->lo = probe->hi = DatumGetInt64(constant->constvalue);
 	else

@@ -24,6 +24,7 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
+#include "utils/typcache.h"
 
 #include "planner/planner.h"
 #include "type/roaring64.h"

@@ -48,7 +48,7 @@ roaring64_contains_range(PG_FUNCTION_ARGS)
 	int64		lo;
 	int64		hi;
 
-	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	PG_RETURN_BOOL(r64_contains_range(set, lo, hi));
 }
 
@@ -87,7 +87,7 @@ roaring64_contained_range(PG_FUNCTION_ARGS)
 	int64_t		least;
 	int64_t		greatest;
 
-	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	if (!r64_min(set, &least) || !r64_max(set, &greatest))
 		PG_RETURN_BOOL(true);
 	PG_RETURN_BOOL(lo <= least && greatest <= hi);
@@ -118,7 +118,7 @@ roaring64_overlaps_range(PG_FUNCTION_ARGS)
 	int64		hi;
 	int64_t		found;
 
-	if (!roaring64_range_bounds(fcinfo, 1, &lo, &hi))
+	if (!roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi))
 		PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(r64_next(set, lo, &found) && found <= hi);
 }

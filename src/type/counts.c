@@ -70,7 +70,7 @@ roaring64_cardinality_range(PG_FUNCTION_ARGS)
 	int64		lo;
 	int64		hi;
 
-	roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+	roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	PG_RETURN_INT64((int64) r64_count_range(s, lo, hi));
 }
 

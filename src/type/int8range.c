@@ -41,22 +41,31 @@
 #define MAX_FILLED		(UINT64CONST(1) << 44)
 
 /* The type cache's entry of int8range. */
-TypeCacheEntry *
-roaring64_range_typcache(void)
+static TypeCacheEntry *
+range_typcache(void)
 {
 	return lookup_type_cache(INT8RANGEOID, TYPECACHE_RANGE_INFO);
 }
 
-/* The inclusive bounds of a range, as roaring64_range_bounds has them. */
-static bool
-bounds_of(TypeCacheEntry *typcache, const RangeType *range,
-		  int64 *lo, int64 *hi)
+/*
+ * Reads an int8range as inclusive bounds.  An infinite bound is the first or last
+ * bigint.  An empty range gives false, and bounds with lo > hi, which are an empty
+ * range for the engine too.  Reports a range of another type.
+ */
+bool
+roaring64_range_bounds(Datum datum, int64 *lo, int64 *hi)
 {
+	RangeType  *range = DatumGetRangeTypeP(datum);
 	RangeBound	lower;
 	RangeBound	upper;
 	bool		empty;
 
-	range_deserialize(typcache, range, &lower, &upper, &empty);
+	if (RangeTypeGetOid(range) != INT8RANGEOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("range must be an int8range, not %s",
+						format_type_be(RangeTypeGetOid(range)))));
+	range_deserialize(range_typcache(), range, &lower, &upper, &empty);
 
 	/* int8range does not know that there is nothing below the first bigint */
 	if (empty ||
@@ -72,55 +81,20 @@ bounds_of(TypeCacheEntry *typcache, const RangeType *range,
 }
 
 /*
- * Reads an int8range argument as inclusive bounds.  An infinite bound is the
- * first or last bigint.  An empty range gives false, and bounds with lo > hi,
- * which are an empty range for the engine too.  Reports a range of another type.
- */
-bool
-roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
-					   int64 *lo, int64 *hi)
-{
-	RangeType  *range = PG_GETARG_RANGE_P(argno);
-
-	if (RangeTypeGetOid(range) != INT8RANGEOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("range must be an int8range, not %s",
-						format_type_be(RangeTypeGetOid(range)))));
-	return bounds_of(roaring64_range_typcache(), range, lo, hi);
-}
-
-/* Reports an unbounded range whose integers are to become elements. */
-static void
-check_filled(int64 lo, int64 hi)
-{
-	if (lo <= hi && (uint64) hi - (uint64) lo > MAX_FILLED &&
-		(lo == PG_INT64_MIN || hi == PG_INT64_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("range is too large for a roaring64 value"),
-				 errdetail("The range has no %s bound.",
-						   hi == PG_INT64_MAX ? "upper" : "lower")));
-}
-
-/*
  * The same of a range whose integers all become elements.  Reports an
  * unbounded range that is too large.
  */
 void
-roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
-						int64 *lo, int64 *hi)
+roaring64_filled_bounds(Datum range, int64 *lo, int64 *hi)
 {
-	(void) roaring64_range_bounds(fcinfo, argno, lo, hi);
-	check_filled(*lo, *hi);
-}
-
-/* The same of an int8range that is not an argument. */
-bool
-roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
-{
-	return bounds_of(roaring64_range_typcache(), DatumGetRangeTypeP(range),
-					 lo, hi);
+	if (roaring64_range_bounds(range, lo, hi) &&
+		(uint64) *hi - (uint64) *lo > MAX_FILLED &&
+		(*lo == PG_INT64_MIN || *hi == PG_INT64_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("range is too large for a roaring64 value"),
+				 errdetail("The range has no %s bound.",
+						   *hi == PG_INT64_MAX ? "upper" : "lower")));
 }
 
 /*
@@ -128,18 +102,17 @@ roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi)
  * bigint, because int8range has no other way to say so.
  */
 Datum
-roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi)
+roaring64_make_range(int64 lo, int64 hi)
 {
 	RangeBound	lower = {.val = Int64GetDatum(lo),.inclusive = true,.lower = true};
 	RangeBound	upper = {.infinite = (hi == PG_INT64_MAX)};
 
 	/* elements ascend, unless the set is damaged */
 	if (lo > hi)
-		roaring64_env.fail(R64_CORRUPT,
-						   "elements not ascending");
+		roaring64_env.fail(R64_CORRUPT, "elements not ascending");
 	if (!upper.infinite)
 		upper.val = Int64GetDatum(hi + 1);
-	return RangeTypePGetDatum(roaring64_range_serialize(typcache,
+	return RangeTypePGetDatum(roaring64_range_serialize(range_typcache(),
 														&lower, &upper));
 }
 
@@ -155,7 +128,7 @@ roaring64_from_range(PG_FUNCTION_ARGS)
 	int64		hi;
 	r64_range	range;
 
-	roaring64_filled_bounds(fcinfo, 0, &lo, &hi);
+	roaring64_filled_bounds(PG_GETARG_DATUM(0), &lo, &hi);
 	range.lo = lo;
 	range.hi = hi;
 	PG_RETURN_ROARING64(r64_from_ranges(&roaring64_env, &range, 1));
@@ -169,12 +142,12 @@ PG_FUNCTION_INFO_V1(roaring64_from_multirange);
 Datum
 roaring64_from_multirange(PG_FUNCTION_ARGS)
 {
-	TypeCacheEntry *typcache = roaring64_range_typcache();
 	int32		n;
 	RangeType **parts;
 	r64_range  *ranges;
 
-	multirange_deserialize(typcache, PG_GETARG_MULTIRANGE_P(0), &n, &parts);
+	multirange_deserialize(range_typcache(), PG_GETARG_MULTIRANGE_P(0), &n,
+						   &parts);
 	ranges = MemoryContextAllocHuge(CurrentMemoryContext,
 									sizeof(r64_range) * Max((Size) n, 1));
 	for (int32 i = 0; i < n; i++)
@@ -182,8 +155,7 @@ roaring64_from_multirange(PG_FUNCTION_ARGS)
 		int64		lo;
 		int64		hi;
 
-		bounds_of(typcache, parts[i], &lo, &hi);
-		check_filled(lo, hi);
+		roaring64_filled_bounds(RangeTypePGetDatum(parts[i]), &lo, &hi);
 		ranges[i].lo = lo;
 		ranges[i].hi = hi;
 	}
@@ -199,7 +171,6 @@ Datum
 roaring64_to_multirange(PG_FUNCTION_ARGS)
 {
 	r64_set    *set = PG_GETARG_ROARING64(0);
-	TypeCacheEntry *typcache = roaring64_range_typcache();
 	Size		capacity = 64;
 	Size		n = 0;
 	RangeType **parts = palloc(sizeof(RangeType *) * capacity);
@@ -215,12 +186,11 @@ roaring64_to_multirange(PG_FUNCTION_ARGS)
 								"Use roaring64_ranges to get the ranges as rows.");
 		if (n == capacity)
 			parts = repalloc_huge(parts, sizeof(RangeType *) * (capacity *= 2));
-		parts[n++] = DatumGetRangeTypeP(roaring64_make_range(typcache,
-															 first, last));
+		parts[n++] = DatumGetRangeTypeP(roaring64_make_range(first, last));
 		if (last == PG_INT64_MAX)
 			break;
 		from = last + 1;
 	}
-	PG_RETURN_MULTIRANGE_P(make_multirange(INT8MULTIRANGEOID, typcache,
+	PG_RETURN_MULTIRANGE_P(make_multirange(INT8MULTIRANGEOID, range_typcache(),
 										   (int32) n, parts));
 }

@@ -50,9 +50,9 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
 	int64		hi;
 
 	if (op == R64_OR)
-		roaring64_filled_bounds(fcinfo, 1, &lo, &hi);
+		roaring64_filled_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	else
-		(void) roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+		(void) roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	return roaring64_datum(r64_combine_range(op, a, lo, hi));
 }
 

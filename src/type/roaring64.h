@@ -19,8 +19,8 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "nodes/nodes.h"
 #include "utils/array.h"
-#include "utils/typcache.h"
 
 #include "compat.h"
 #include "engine/r64.h"
@@ -124,12 +124,8 @@ extern Datum roaring64_array_datum(ArrayType *array, int n);
 extern Datum roaring64_bigint_array(const int64 *values, int n);
 
 /* int8range.c */
-extern bool roaring64_range_bounds(FunctionCallInfo fcinfo, int argno,
-								   int64 *lo, int64 *hi);
-extern void roaring64_filled_bounds(FunctionCallInfo fcinfo, int argno,
-									int64 *lo, int64 *hi);
-extern bool roaring64_datum_bounds(Datum range, int64 *lo, int64 *hi);
-extern TypeCacheEntry *roaring64_range_typcache(void);
-extern Datum roaring64_make_range(TypeCacheEntry *typcache, int64 lo, int64 hi);
+extern bool roaring64_range_bounds(Datum range, int64 *lo, int64 *hi);
+extern void roaring64_filled_bounds(Datum range, int64 *lo, int64 *hi);
+extern Datum roaring64_make_range(int64 lo, int64 hi);
 
 #endif							/* ROARING64_TYPE_H */

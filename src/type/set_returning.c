@@ -40,7 +40,6 @@ typedef struct ElementsState
 typedef struct RangesState
 {
 	r64_set		set;
-	TypeCacheEntry *typcache;	/* of int8range */
 	int64		lo;				/* the next to read, unless done */
 	bool		done;
 } RangesState;
@@ -66,15 +65,12 @@ begin_elements(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse)
 	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
 	ElementsState *state;
 
-	state = MemoryContextAlloc(funcctx->multi_call_memory_ctx,
-							   sizeof(ElementsState));
+	state = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
+								   sizeof(ElementsState));
 	state->set = open_for_rows(fcinfo, funcctx);
 	state->lo = lo;
 	state->hi = hi;
 	state->reverse = reverse;
-	state->done = false;
-	state->next = 0;
-	state->count = 0;
 	funcctx->user_fctx = state;
 }
 
@@ -141,7 +137,7 @@ roaring64_elements_range(PG_FUNCTION_ARGS)
 		int64		lo;
 		int64		hi;
 
-		roaring64_range_bounds(fcinfo, 1, &lo, &hi);
+		roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 		begin_elements(fcinfo, lo, hi, PG_GETARG_BOOL(2));
 	}
 	return next_element(fcinfo);
@@ -154,12 +150,10 @@ begin_ranges(FunctionCallInfo fcinfo)
 	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
 	RangesState *state;
 
-	state = MemoryContextAlloc(funcctx->multi_call_memory_ctx,
-							   sizeof(RangesState));
+	state = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
+								   sizeof(RangesState));
 	state->set = open_for_rows(fcinfo, funcctx);
-	state->typcache = roaring64_range_typcache();
 	state->lo = PG_INT64_MIN;
-	state->done = false;
 	funcctx->user_fctx = state;
 }
 
@@ -186,6 +180,5 @@ roaring64_ranges(PG_FUNCTION_ARGS)
 		SRF_RETURN_DONE(funcctx);
 
 	state->done = pg_add_s64_overflow(last, 1, &state->lo);
-	SRF_RETURN_NEXT(funcctx,
-					roaring64_make_range(state->typcache, first, last));
+	SRF_RETURN_NEXT(funcctx, roaring64_make_range(first, last));
 }
