@@ -27,7 +27,6 @@
 #define R64_KERNELS(K) \
 	K(array_bitset_container_andnot) \
 	K(array_bitset_container_intersection) \
-	K(array_bitset_container_intersection_cardinality) \
 	K(array_container_andnot) \
 	K(array_container_intersection) \
 	K(array_container_intersection_cardinality) \
@@ -35,7 +34,6 @@
 	K(array_container_xor) \
 	K(array_run_container_andnot) \
 	K(array_run_container_intersection) \
-	K(array_run_container_intersection_cardinality) \
 	K(bitset_container_and) \
 	K(bitset_container_and_justcard) \
 	K(bitset_container_andnot) \
@@ -43,7 +41,6 @@
 	K(bitset_container_or) \
 	K(bitset_container_xor) \
 	K(bitset_extract_setbits_uint16) \
-	K(run_bitset_container_intersection_cardinality) \
 	K(run_container_andnot) \
 	K(run_container_intersection) \
 	K(run_container_intersection_cardinality) \

@@ -14,88 +14,53 @@
 #include "pairs.h"
 #include "writer.h"
 
-/*
- * A pair of containers of the same key, as views of their two types, in the
- * order in which kernels for mixed pairs take them.
- */
-typedef struct container_pair
-{
-	array_container_t array[2];
-	bitset_container_t bitset[2];
-	run_container_t run[2];
-	r64_values	values[2];
-	r64_words	words[2];
-	r64_run_list runs[2];
-} container_pair;
-
-static inline void
-view_pair(const r64_env *env, container_pair *pair,
-		  const r64_container *a, const r64_container *b)
-{
-	const r64_container *c[2] = {a, b};
-
-	for (int i = 0; i < 2; i++)
-	{
-		if (c[i]->type == R64_ARRAY)
-			pair->array[i] = r64_view_array_unchecked(c[i], &pair->values[i]);
-		else if (c[i]->type == R64_BITSET)
-			pair->bitset[i] = r64_view_bitset(c[i], &pair->words[i]);
-		/* a run that leaves the container would be read beyond a bitset */
-		else if (c[1 - i]->type == R64_BITSET)
-			pair->run[i] = r64_view_runs(env, c[i], &pair->runs[i]);
-		else
-			pair->run[i] = r64_view_runs_unchecked(env, c[i], &pair->runs[i]);
-	}
-}
-
-#define TYPES(a, b) ((int) (a) * 3 + (int) (b))
-
-/* Symmetric kernels exist only for pairs whose types are in this order. */
-static bool
-in_kernel_order(const r64_container *a, const r64_container *b)
-{
-	static const int rank[] = {[R64_ARRAY] = 0,[R64_RUN] = 1,[R64_BITSET] = 2};
-
-	return rank[a->type] <= rank[b->type];
-}
-
-/* Counts what two containers in kernel order share. */
-static uint32_t
+/* Counts what two containers share: by a kernel for two of a type, or as bitsets. */
+static inline uint32_t
 count_common(const r64_env *env, const r64_container *a,
 			 const r64_container *b)
 {
-	container_pair p;
-
-	view_pair(env, &p, a, b);
-	switch (TYPES(a->type, b->type))
+	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
 	{
-		case TYPES(R64_ARRAY, R64_ARRAY):
-			return (uint32_t) r64_kernel.array_container_intersection_cardinality(&p.array[0], &p.array[1]);
-		case TYPES(R64_ARRAY, R64_RUN):
-			return (uint32_t) r64_kernel.array_run_container_intersection_cardinality(&p.array[0], &p.run[1]);
-		case TYPES(R64_ARRAY, R64_BITSET):
-			return (uint32_t) r64_kernel.array_bitset_container_intersection_cardinality(&p.array[0], &p.bitset[1]);
-		case TYPES(R64_RUN, R64_RUN):
-			return (uint32_t) r64_kernel.run_container_intersection_cardinality(&p.run[0], &p.run[1]);
-		case TYPES(R64_RUN, R64_BITSET):
-			return (uint32_t) r64_kernel.run_bitset_container_intersection_cardinality(&p.run[0], &p.bitset[1]);
-		default:
-			return (uint32_t) r64_kernel.bitset_container_and_justcard(&p.bitset[0], &p.bitset[1]);
+		r64_values	scratch[2];
+		array_container_t x = r64_view_array_unchecked(a, &scratch[0]);
+		array_container_t y = r64_view_array_unchecked(b, &scratch[1]);
+
+		return (uint32_t) r64_kernel.array_container_intersection_cardinality(&x, &y);
+	}
+	else if (a->type == R64_RUN && b->type == R64_RUN)
+	{
+		r64_run_list scratch[2];
+		run_container_t x = r64_view_runs_unchecked(env, a, &scratch[0]);
+		run_container_t y = r64_view_runs_unchecked(env, b, &scratch[1]);
+
+		return (uint32_t) r64_kernel.run_container_intersection_cardinality(&x, &y);
+	}
+	else
+	{
+		r64_words	scratch[2];
+		bitset_container_t x = r64_view_as_bitset(env, a, &scratch[0]);
+		bitset_container_t y = r64_view_as_bitset(env, b, &scratch[1]);
+
+		return (uint32_t) r64_kernel.bitset_container_and_justcard(&x, &y);
 	}
 }
 
+/* Up to this many values are looked up in runs. */
+#define FEW_IN_RUNS	64
+
 /*
- * Whether to look up each value of a in b, as they are few: one, for which a
- * kernel call would cost more, or few beside an array that a kernel would read.
- * A kernel compares eight values at once, and fewer than that one by one.
+ * Whether to look up each value of a in b: one, for which a kernel call would cost
+ * more; few beside an array or runs; or any in a bitset.  A kernel compares eight
+ * values of arrays at once, and fewer than that one by one.
  */
 static inline bool
 are_few(const r64_container *a, const r64_container *b)
 {
-	return a->type == R64_ARRAY &&
-		(a->card == 1 ||
-		 (b->type == R64_ARRAY &&
-		  a->card * (a->card < 8 ? 8 : 32) <= b->card));
+	if (a->type != R64_ARRAY)
+		return false;
+	if (b->type == R64_ARRAY)
+		return a->card == 1 || a->card * (a->card < 8 ? 8 : 32) <= b->card;
+	return b->type == R64_BITSET || a->card <= FEW_IN_RUNS;
 }
 
 /* Counts the values of the array a that b contains. */
@@ -105,7 +70,12 @@ few_in_common(const r64_container *a, const r64_container *b)
 	uint32_t	sum = 0;
 
 	for (uint32_t i = 0; i < a->card; i++)
-		sum += r64_container_contains(b, r64_load16(a->data + 2 * (size_t) i));
+	{
+		uint16_t	v = r64_load16(a->data + 2 * (size_t) i);
+
+		sum += b->type == R64_BITSET ? b->data[v / 8] >> (v % 8) & 1 :
+			r64_container_contains(b, v);
+	}
 	return sum;
 }
 
@@ -121,8 +91,7 @@ r64_in_common(const r64_env *env, const r64_container *a, const r64_container *b
 		return few_in_common(a, b);
 	if (are_few(b, a))
 		return few_in_common(b, a);
-	return in_kernel_order(a, b) ? count_common(env, a, b) :
-		count_common(env, b, a);
+	return count_common(env, a, b);
 }
 
 /*
