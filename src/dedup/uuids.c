@@ -60,17 +60,24 @@ dedup_uuid_array(const DedupId *ids, int n)
 	return PointerGetDatum(array);
 }
 
-/* Returns the ids of a uuid[], in its order. */
-const DedupId *
-dedup_uuids(ArrayType *array, int *n)
+/* Returns the elements of an array, which must be of a type and not be NULL. */
+static const void *
+get_elements(ArrayType *array, Oid type, int *n)
 {
-	if (ARR_ELEMTYPE(array) != UUIDOID || array_contains_nulls(array))
+	if (ARR_ELEMTYPE(array) != type || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("array must not contain nulls"),
 				 errhint("Remove them with array_remove(array, NULL).")));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	return (const DedupId *) ARR_DATA_PTR(array);
+	return ARR_DATA_PTR(array);
+}
+
+/* Returns the ids of a uuid[], in its order. */
+const DedupId *
+dedup_uuids(ArrayType *array, int *n)
+{
+	return get_elements(array, UUIDOID, n);
 }
 
 /* The first 64 bits of an id. */
@@ -179,24 +186,6 @@ roaring64_uuids_andnot(PG_FUNCTION_ARGS)
 	return merge_uuids(fcinfo, false);
 }
 
-/* The numbers of chunks, ascending; an empty list if NULL. */
-static const int64 *
-get_chunks(FunctionCallInfo fcinfo, int argument, int *n)
-{
-	ArrayType  *array;
-
-	*n = 0;
-	if (PG_ARGISNULL(argument))
-		return NULL;
-	array = PG_GETARG_ARRAYTYPE_P(argument);
-	if (ARR_ELEMTYPE(array) != INT8OID || array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("array must not contain nulls")));
-	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	return (const int64 *) ARR_DATA_PTR(array);
-}
-
 /* The position of the first id with a number or a higher one. */
 static int
 from_number(const Split *split, int64 number)
@@ -241,7 +230,9 @@ begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 											sizeof(DedupId) * ((Size) n + 1));
 		split->n = dedup_sort(split->ids, given, n);
 	}
-	split->chunks = get_chunks(fcinfo, 1, &split->nchunks);
+	if (!PG_ARGISNULL(1))
+		split->chunks = get_elements(PG_GETARG_ARRAYTYPE_P(1), INT8OID,
+									 &split->nchunks);
 	if (!PG_ARGISNULL(2))
 	{
 		given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(2), &n);
