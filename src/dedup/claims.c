@@ -255,15 +255,21 @@ look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
 static void
 look_into_set(Batch *batch, int lo, int hi, Datum members)
 {
+	int64		id = dedup_number(&batch->ids[lo]);
+	uint8_t		one[R64_SINGLETON_SIZE];
+	r64_set		few = r64_singleton(&roaring64_env, id, one);
 	ToastSource source;
 	struct varlena *flat;
 	r64_set		view;
 
-	if (hi - lo == 1 && roaring64_toast_source(members, NULL, &source))
+	if (hi - lo == 1 && roaring64_toast_source(members, &few, &source))
 	{
-		batch->states[lo].held |= r64_source_contains(&source.source,
-													  dedup_number(&batch->ids[lo]));
+		r64_buf		part = r64_source_restrict(&source.source, &few, NULL);
+
 		roaring64_close_source(&source);
+		view = r64_open_buf(&roaring64_env, part);
+		batch->states[lo].held |= r64_contains(&view, id);
+		pfree(part.base);
 		return;
 	}
 	/* a batch can have ids of many chunks */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * partial.c
- *	  Questions to a set that is fetched in parts: whether it contains an
- *	  element, how many it has, and its containers that meet a smaller set.
+ *	  A set that is fetched in parts: how many elements it has, and its containers
+ *	  that meet a smaller set.
  *
  * A bucket is read in two fetches, its cookie and its header.  If another follows,
  * and its last container is a run container, a third finds where the bucket ends.
@@ -143,42 +143,6 @@ r64_source_buckets(const r64_source *source)
 	return r64_load64(fetch(source, R64_PART_HEADER, 0, R64_HEADER_SIZE));
 }
 
-/* Whether v is an element. */
-bool
-r64_source_contains(const r64_source *source, int64_t v)
-{
-	uint64_t	u = (uint64_t) v;
-	part_cursor cur;
-
-	start(&cur, source);
-	while (next_bucket(&cur) && cur.b.high <= R64_HIGH(u))
-	{
-		uint32_t	i;
-		r64_container c;
-
-		if (cur.b.high < R64_HIGH(u))
-			continue;
-		i = r64_bucket_seek(&cur.b, 0, R64_KEY(u));
-		if (i == cur.b.n || r64_bucket_key(&cur.b, i) != R64_KEY(u))
-			return false;
-		fetch_container(&cur, i, &c);
-		return r64_container_contains(&c, R64_LOW(u));
-	}
-	return false;
-}
-
-uint64_t
-r64_source_cardinality(const r64_source *source)
-{
-	uint64_t	sum = 0;
-	part_cursor cur;
-
-	start(&cur, source);
-	while (next_bucket(&cur))
-		sum += r64_bucket_cards(&cur.b, 0, cur.b.n);
-	return sum;
-}
-
 /* Appends the containers of the current bucket whose keys are in wanted. */
 static void
 copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
@@ -228,7 +192,10 @@ r64_source_restrict(const r64_source *source, const r64_set *few,
 		while (x.live && x.b.high < cur.b.high)
 			r64_cursor_next(&x);
 		if (x.live && x.b.high == cur.b.high)
+		{
 			copy_wanted(&out, &cur, &x.b);
+			r64_cursor_next(&x);
+		}
 	}
 	return r64_writer_finish(&out);
 }

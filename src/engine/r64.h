@@ -156,8 +156,6 @@ typedef struct r64_source
 } r64_source;
 
 extern uint64_t r64_source_buckets(const r64_source *source);
-extern bool r64_source_contains(const r64_source *source, int64_t v);
-extern uint64_t r64_source_cardinality(const r64_source *source);
 extern r64_buf r64_source_restrict(const r64_source *source, const r64_set *few,
 								   uint64_t *cardinality);
 

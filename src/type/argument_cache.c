@@ -263,47 +263,32 @@ roaring64_getarg(FunctionCallInfo fcinfo, int argno, r64_set *local)
 }
 
 /*
- * Opens an argument, to answer a question about a little of it or about the
- * containers of few, which may be NULL: as a set, which may be *local, or the first
- * time perhaps as a source of parts, and then returns NULL.
- */
-static r64_set *
-open_argument(FunctionCallInfo fcinfo, int argno, const r64_set *few,
-			  ToastSource *source, r64_set *local)
-{
-	Datum		datum = PG_GETARG_DATUM(argno);
-	KeptArgument *arg;
-	r64_set    *set = find_kept(fcinfo, argno);
-
-	if (set != NULL)
-		return set;
-	arg = get_kept(fcinfo, argno);
-	if (arg == NULL || !roaring64_toast_source(datum, few, source))
-		return load_argument(fcinfo, argno, local);
-	remember(arg, (struct varlena *) DatumGetPointer(datum),
-			 fcinfo->flinfo->fn_mcxt);
-	return NULL;
-}
-
-/*
  * Returns an argument restricted to the containers that meet those of few: elements
- * of other containers may be missing.  Unless it is NULL, *cardinality becomes the
- * number of elements of the whole argument.
+ * of other containers may be missing.  The first time it is perhaps read in parts.
+ * Unless it is NULL, *cardinality becomes the number of elements of the whole
+ * argument.
  */
 r64_set *
 roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 						const r64_set *few, uint64 *cardinality,
 						r64_set *local)
 {
+	Datum		datum = PG_GETARG_DATUM(argno);
+	KeptArgument *arg = get_kept(fcinfo, argno);
+	r64_set    *set = find_kept(fcinfo, argno);
 	ToastSource source;
-	r64_set    *set = open_argument(fcinfo, argno, few, &source, local);
 
-	if (set == NULL)
+	if (set == NULL && arg != NULL &&
+		roaring64_toast_source(datum, few, &source))
 	{
+		remember(arg, (struct varlena *) DatumGetPointer(datum),
+				 fcinfo->flinfo->fn_mcxt);
 		*local = r64_open_buf(&roaring64_env,
 							  r64_source_restrict(&source.source, few, cardinality));
 		return local;
 	}
+	if (set == NULL)
+		set = load_argument(fcinfo, argno, local);
 	if (cardinality != NULL)
 		*cardinality = r64_cardinality(set);
 	return set;
@@ -314,15 +299,15 @@ bool
 roaring64_arg_contains(FunctionCallInfo fcinfo, int argno, int64 element)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
-	ToastSource source;
+	r64_set		few;
 	r64_set		local;
-	r64_set    *set;
+	uint8_t		one[R64_SINGLETON_SIZE];
 
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 		return roaring64_expanded_contains(datum, element);
-	set = open_argument(fcinfo, argno, NULL, &source, &local);
-	return set != NULL ? r64_contains(set, element) :
-		r64_source_contains(&source.source, element);
+	few = r64_singleton(&roaring64_env, element, one);
+	return r64_contains(roaring64_getarg_within(fcinfo, argno, &few, NULL, &local),
+						element);
 }
 
 /* How many elements an argument has. */
@@ -330,15 +315,15 @@ uint64
 roaring64_arg_cardinality(FunctionCallInfo fcinfo, int argno)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
-	ToastSource source;
+	static const uint8_t nothing[sizeof(uint64)];
+	r64_set		few = r64_open(&roaring64_env, nothing, sizeof(nothing));
 	r64_set		local;
-	r64_set    *set;
+	uint64		cardinality;
 
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 		return roaring64_expanded_cardinality(datum);
-	set = open_argument(fcinfo, argno, NULL, &source, &local);
-	return set != NULL ? r64_cardinality(set) :
-		r64_source_cardinality(&source.source);
+	(void) roaring64_getarg_within(fcinfo, argno, &few, &cardinality, &local);
+	return cardinality;
 }
 
 /* Which of the first two arguments takes more bytes, uncompressed: 0 or 1. */

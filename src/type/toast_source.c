@@ -19,12 +19,10 @@
 
 /*
  * Fetching part of a TOAST value takes a few index scans; fetching all of it takes
- * one, and a row for every 2 kB.  Finding a bucket fetches up to three parts for it
- * and each bucket before it, and a container is another part.  So parts pay from so
- * many bytes for each bucket and each container wanted on.
+ * one, and a row for every 2 kB.  Up to three parts are fetched to pass a bucket, and
+ * one for each container wanted.  That pays from so many bytes for each of them on.
  */
-#define BYTES_PER_BUCKET	(48 * 1024)
-#define BYTES_PER_CONTAINER	(40 * 1024)
+#define BYTES_PER_PIECE	(24 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
 /*
@@ -62,22 +60,10 @@ roaring64_close_source(ToastSource *source)
 			pfree(source->part[i].bytes);
 }
 
-/* How many containers a set has; 0 if it is NULL. */
-static uint64
-count_containers(const r64_set *set)
-{
-	r64_stats	stats = {0};
-
-	if (set != NULL)
-		stats = r64_get_stats(set);
-	return stats.arrays + stats.bitsets + stats.runs;
-}
-
 /*
- * Whether a value is better read in parts, for a question about an element or all
- * headers, or about the containers of few if that is not NULL: if it is stored out
- * of line, uncompressed, and large enough.  Fills *source if so.  The value must stay
- * where it is while the source is used.
+ * Whether a value is better read in parts, for a question about the containers of few
+ * and all headers: if it is stored out of line, uncompressed, and large enough.  Fills
+ * *source if so.  The value must stay where it is while the source is used.
  */
 bool
 roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
@@ -85,15 +71,17 @@ roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
 	size_t		size;
+	r64_stats	stats;
 	uint64		wanted;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
 	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || size < BYTES_PER_BUCKET)
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || size < BYTES_PER_PIECE)
 		return false;
-	wanted = count_containers(few) * BYTES_PER_CONTAINER;
+	stats = r64_get_stats(few);
+	wanted = (stats.arrays + stats.bitsets + stats.runs) * BYTES_PER_PIECE;
 	if (wanted > size)
 		return false;
 	memset(source, 0, sizeof(*source));
@@ -102,7 +90,7 @@ roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
 	source->source.fetch = fetch_part;
 	source->source.size = size;
 	source->pointer = value;
-	if (r64_source_buckets(&source->source) <= (size - wanted) / BYTES_PER_BUCKET)
+	if (r64_source_buckets(&source->source) <= (size - wanted) / BYTES_PER_PIECE)
 		return true;
 	roaring64_close_source(source);
 	return false;

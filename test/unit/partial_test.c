@@ -57,6 +57,29 @@ open_source(const uint8_t *b, size_t n)
 	return source;
 }
 
+/* Whether v is an element. */
+static bool
+contains(const r64_source *source, int64_t v)
+{
+	uint8_t		one[R64_SINGLETON_SIZE];
+	r64_set		few = r64_singleton(&unit_env, v, one);
+	r64_set		kept = r64_open_buf(&unit_env, r64_source_restrict(source, &few, NULL));
+
+	return r64_contains(&kept, v);
+}
+
+/* How many elements there are. */
+static uint64_t
+count(const r64_source *source)
+{
+	static const uint8_t nothing[8];
+	r64_set		few = r64_open(&unit_env, nothing, sizeof(nothing));
+	uint64_t	cardinality = 0;
+
+	(void) r64_source_restrict(source, &few, &cardinality);
+	return cardinality;
+}
+
 static void
 test_answers(void)
 {
@@ -65,12 +88,12 @@ test_answers(void)
 	r64_set		s = model_open(&m);
 	r64_source	source = open_source(s.bytes, s.size);
 
-	CHECK_U64(r64_source_cardinality(&source), model_cardinality(&m));
+	CHECK_U64(count(&source), model_cardinality(&m));
 	for (int i = 0; i < PROBES; i++)
 	{
 		int64_t		v = shape_probe(&u, &m);
 
-		CHECK(r64_source_contains(&source, v) == model_contains(&m, v));
+		CHECK(contains(&source, v) == model_contains(&m, v));
 	}
 }
 
@@ -92,9 +115,9 @@ test_thrift(void)
 	s = model_open(&m);
 	source = open_source(s.bytes, s.size);
 	CHECK(s.size > 30 * 8192);
-	CHECK(r64_source_contains(&source, 17 * 65536 + 13));
-	CHECK(!r64_source_contains(&source, 17 * 65536 + 14));
-	CHECK_U64(r64_source_cardinality(&source), 30 * 5000);
+	CHECK(contains(&source, 17 * 65536 + 13));
+	CHECK(!contains(&source, 17 * 65536 + 14));
+	CHECK_U64(count(&source), 30 * 5000);
 	CHECK(fetched < 2 * 8192 + 3000);
 
 	/* the same for a set of one element */
@@ -188,8 +211,8 @@ ask(void *arg)
 	r64_source *source = arg;
 
 	ask_restricted(source, probe);
-	(void) r64_source_cardinality(source);
-	(void) r64_source_contains(source, probe);
+	(void) count(source);
+	(void) contains(source, probe);
 }
 
 static void
