@@ -79,19 +79,6 @@ r64_container_contains(const r64_container *c, uint32_t low)
 	return false;
 }
 
-/* Whether a bucket contains u, whose high half is the bucket's. */
-bool
-r64_bucket_contains(const r64_env *env, const r64_bucket *b, uint64_t u)
-{
-	uint32_t	i = r64_bucket_seek(b, 0, R64_KEY(u));
-	r64_container c;
-
-	if (i == b->n || r64_bucket_key(b, i) != R64_KEY(u))
-		return false;
-	r64_container_at(env, b, i, &c);
-	return r64_container_contains(&c, R64_LOW(u));
-}
-
 /* Counts the values < low; low may be 65536. */
 uint32_t
 r64_container_below(const r64_container *c, uint32_t low)

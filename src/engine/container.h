@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container.h
- *	  Questions to one container, and to one bucket about one value.
+ *	  Questions to one container.
  *
  * Two containers are combined in setops.c.
  *
@@ -37,7 +37,5 @@ extern uint32_t r64_in_common(const r64_env *env, const r64_container *a,
 							  const r64_container *b);
 extern bool r64_container_is_subset(const r64_env *env, const r64_container *a,
 									const r64_container *b);
-extern bool r64_bucket_contains(const r64_env *env, const r64_bucket *b,
-								uint64_t u);
 
 #endif							/* R64_CONTAINER_H */

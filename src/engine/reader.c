@@ -80,7 +80,9 @@ bool
 r64_contains(const r64_set *s, int64_t v)
 {
 	uint64_t	u = (uint64_t) v;
+	uint32_t	i;
 	r64_cursor	cur;
+	r64_container c;
 
 	if (s->index != NULL)
 	{
@@ -93,8 +95,13 @@ r64_contains(const r64_set *s, int64_t v)
 	r64_cursor_start(&cur, s);
 	while (cur.live && cur.b.high < R64_HIGH(u))
 		r64_cursor_next(&cur);
-	return cur.live && cur.b.high == R64_HIGH(u) &&
-		r64_bucket_contains(s->env, &cur.b, u);
+	if (!cur.live || cur.b.high != R64_HIGH(u))
+		return false;
+	i = r64_bucket_seek(&cur.b, 0, R64_KEY(u));
+	if (i == cur.b.n || r64_bucket_key(&cur.b, i) != R64_KEY(u))
+		return false;
+	r64_container_at(s->env, &cur.b, i, &c);
+	return r64_container_contains(&c, R64_LOW(u));
 }
 
 /*

@@ -151,12 +151,7 @@ roaring64_contains_each(PG_FUNCTION_ARGS)
 	int64	   *values = roaring64_array_values(PG_GETARG_ARRAYTYPE_P(1), &n);
 	Datum	   *found = palloc(n * sizeof(Datum));
 
-	/*
-	 * for one value, reading headers up to its bucket is cheaper than an
-	 * index
-	 */
-	if (n > 1)
-		r64_index_set(s);
+	r64_index_set(s);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
