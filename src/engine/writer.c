@@ -205,10 +205,7 @@ r64_writer_copy(r64_writer *w, const r64_bucket *b, uint32_t from, uint32_t to)
 		r64_corrupt(w->env, "container offsets not ascending");
 	r64_writer_stage(w, w->n + (to - from));
 	p = r64_writer_reserve(w, last - first);
-	if (last - first == 2)
-		r64_store16(p, r64_load16(b->cookie + first));
-	else
-		memcpy(p, b->cookie + first, last - first);
+	memcpy(p, b->cookie + first, last - first);
 	w->len += last - first;
 
 	for (uint32_t i = from; i < to; i++)
@@ -340,10 +337,7 @@ r64_writer_array(r64_writer *w, uint16_t key, const uint16_t *values,
 	if (!r64_prefers_runs(card, nruns))
 	{
 		p = r64_writer_append(w, key, card, false, 2 * (size_t) card);
-		if (card == 1)
-			r64_store16(p, values[0]);
-		else
-			memcpy(p, values, 2 * (size_t) card);
+		memcpy(p, values, 2 * (size_t) card);
 		return;
 	}
 
