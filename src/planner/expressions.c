@@ -405,13 +405,9 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
 			(double) r64_cardinality(&set);
 	else if (in_part && load_column_stats(root, node, true, &stats))
 	{
-		if (probe.is_set)
-			r64_index_set(&probe.set);
 		n = roaring64_expected_hits(&stats, &probe);
 		if (n < 0)
 			n = stats.average;
-		if (probe.is_set)
-			r64_close(&probe.set);
 		roaring64_free_stats(&stats);
 	}
 	else if (!in_part && examine_column(root, node, &vardata))
