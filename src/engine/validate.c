@@ -180,6 +180,37 @@ check_bitmap(checker *k)
 	return true;
 }
 
+/* Checks all bytes. */
+static bool
+check_set(checker *k)
+{
+	uint64_t	n;
+	uint64_t	next_high = 0;	/* smallest high half that may come */
+
+	if (!have(k, R64_HEADER_SIZE))
+		return refuse(k, "truncated header", 0);
+	n = r64_load64(k->bytes);
+	k->pos = R64_HEADER_SIZE;
+	if (n > (k->size - R64_HEADER_SIZE) / R64_MIN_BUCKET)
+		return refuse(k, "too short for its number of buckets", 0);
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint32_t	high;
+
+		r64_poll_every(k->env, i, 255);
+		if (!have(k, 4))
+			return refuse(k, "truncated bucket", k->pos);
+		high = r64_load32(k->bytes + k->pos);
+		if (high < next_high)
+			return refuse(k, "buckets not ascending", k->pos);
+		next_high = (uint64_t) high + 1;
+		k->pos += 4;
+		if (!check_bitmap(k))
+			return false;
+	}
+	return k->pos == k->size || refuse(k, "trailing bytes", k->pos);
+}
+
 /*
  * Judges any bytes at all.  Never fails; fills *why only if they are invalid.
  */
@@ -194,43 +225,9 @@ r64_check(const r64_env *env, const void *bytes, size_t size,
 		.canonical = true,
 		.why = why
 	};
-	uint64_t	n;
-	uint64_t	next_high = 0;	/* smallest high half that may come */
-	bool		good = true;
 	r64_diagnosis refused;
 
-	if (!have(&k, R64_HEADER_SIZE))
-		good = refuse(&k, "truncated header", 0);
-	else
-	{
-		n = r64_load64(k.bytes);
-		k.pos = R64_HEADER_SIZE;
-		if (n > (size - R64_HEADER_SIZE) / R64_MIN_BUCKET)
-			good = refuse(&k, "too short for its number of buckets", 0);
-		for (uint64_t i = 0; good && i < n; i++)
-		{
-			uint32_t	high;
-
-			r64_poll_every(env, i, 255);
-			if (!have(&k, 4))
-			{
-				good = refuse(&k, "truncated bucket", k.pos);
-				break;
-			}
-			high = r64_load32(k.bytes + k.pos);
-			if (high < next_high)
-				good = refuse(&k, "buckets not ascending", k.pos);
-			else
-			{
-				next_high = (uint64_t) high + 1;
-				k.pos += 4;
-				good = check_bitmap(&k);
-			}
-		}
-		if (good && k.pos != size)
-			good = refuse(&k, "trailing bytes", k.pos);
-	}
-	if (good)
+	if (check_set(&k))
 		return k.canonical ? R64_CANONICAL : R64_LEGAL;
 
 	/* a common mistake: a 32-bit bitmap, as in one bucket */
