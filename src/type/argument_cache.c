@@ -55,8 +55,8 @@ typedef struct KeptArgument
 	struct varlena *constant;	/* the argument, if it is one */
 	bool		is_parameter;	/* of the plan or of the query */
 
-	struct varlena *datum;		/* the last one, as it was handed over, or NULL */
-	struct varlena *flat;		/* datum detoasted, or NULL; may be datum itself */
+	struct varlena *datum;		/* the last one handed over, or NULL */
+	struct varlena *flat;		/* detoasted, or NULL; may be datum itself */
 	r64_set		set;			/* of flat */
 } KeptArgument;
 
@@ -188,11 +188,11 @@ remember(KeptArgument *arg, struct varlena *value, MemoryContext context)
 }
 
 /*
- * Makes the set of the remembered datum, unless it is there.  A failure keeps
- * nothing, and leaves its allocations to the context.
+ * Makes the set of the remembered datum, and its index if asked, unless they are
+ * there.  A failure keeps nothing, and leaves its allocations to the context.
  */
 static void
-open_remembered(KeptArgument *arg, MemoryContext context)
+open_remembered(KeptArgument *arg, MemoryContext context, bool with_index)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 
@@ -203,6 +203,8 @@ open_remembered(KeptArgument *arg, MemoryContext context)
 		arg->set = roaring64_view(flat);
 		arg->flat = flat;
 	}
+	if (with_index)
+		r64_index_set(&arg->set);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -212,17 +214,11 @@ find_kept(FunctionCallInfo fcinfo, int argno)
 {
 	Datum		datum = PG_GETARG_DATUM(argno);
 	KeptArgument *arg = get_kept(fcinfo, argno);
-	MemoryContext oldcontext;
 
 	if (arg == NULL || !is_last(arg, (struct varlena *) DatumGetPointer(datum)))
 		return NULL;
 	if (arg->set.index == NULL)
-	{
-		open_remembered(arg, fcinfo->flinfo->fn_mcxt);
-		oldcontext = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-		r64_index_set(&arg->set);
-		MemoryContextSwitchTo(oldcontext);
-	}
+		open_remembered(arg, fcinfo->flinfo->fn_mcxt, true);
 	return &arg->set;
 }
 
@@ -239,7 +235,7 @@ load_argument(FunctionCallInfo fcinfo, int argno, r64_set *local)
 		remember(arg, value, fcinfo->flinfo->fn_mcxt);
 		if (value == arg->constant || arg->is_parameter)
 		{
-			open_remembered(arg, fcinfo->flinfo->fn_mcxt);
+			open_remembered(arg, fcinfo->flinfo->fn_mcxt, false);
 			/* a copy, as an index made by our caller is not to be kept */
 			*local = arg->set;
 			return local;
