@@ -325,23 +325,16 @@ combine_tiny(const r64_operation *op, r64_writer *w,
 	r64_writer_array(w, a->key, out, n);
 }
 
-static inline void
-combine(const r64_operation *op, r64_writer *w,
-		const r64_container *a, const r64_container *b)
+/* Combines two containers of the same key and appends the result. */
+void
+r64_combine_containers(const r64_operation *op, r64_writer *w,
+					   const r64_container *a, const r64_container *b)
 {
 	if (a->type == R64_ARRAY && b->type == R64_ARRAY &&
 		a->card + b->card <= TINY)
 		combine_tiny(op, w, a, b);
 	else
 		combine_large(op, w, a, b);
-}
-
-/* Combines two containers of the same key and appends the result. */
-void
-r64_combine_containers(const r64_operation *op, r64_writer *w,
-					   const r64_container *a, const r64_container *b)
-{
-	combine(op, w, a, b);
 }
 
 /* An upper bound of the containers of a merged bucket. */
@@ -390,7 +383,7 @@ merge_buckets(const r64_operation *op, r64_writer *w,
 		{
 			r64_container_at(env, a, i++, &x);
 			r64_container_at(env, b, j++, &y);
-			combine(op, w, &x, &y);
+			r64_combine_containers(op, w, &x, &y);
 			r64_poll_every(env, i, 63);
 		}
 	}
