@@ -25,10 +25,9 @@ typedef struct part_cursor
 {
 	const r64_source *source;
 	uint64_t	remaining;		/* buckets after the current one */
-	bool		begun;			/* there is a current one */
 	size_t		cookie;			/* offset of its cookie */
 	size_t		header;			/* size of its header, from the cookie */
-	r64_bucket	b;
+	r64_bucket	b;				/* without containers before the first */
 } part_cursor;
 
 static const uint8_t *
@@ -96,7 +95,7 @@ next_bucket(part_cursor *cur)
 		return false;
 	cur->remaining--;
 	source->env->poll();
-	if (cur->begun)
+	if (cur->b.n > 0)
 	{
 		r64_container last;
 		size_t		size;
@@ -104,7 +103,6 @@ next_bucket(part_cursor *cur)
 		start = locate_container(cur, cur->b.n - 1, &last, &size);
 		start += size;
 	}
-	cur->begun = true;
 	p = fetch(source, R64_PART_HEADER, start, R64_MIN_BUCKET);
 	cur->b.high = r64_load32(p);
 	read_header(cur, p + 4);
@@ -114,26 +112,6 @@ next_bucket(part_cursor *cur)
 	if (cur->header != (size_t) (cur->b.data - cur->b.cookie))
 		r64_corrupt(source->env, "header that changes");
 	return true;
-}
-
-static void
-start(part_cursor *cur, const r64_source *source)
-{
-	cur->source = source;
-	cur->remaining = r64_source_buckets(source);
-	cur->begun = false;
-}
-
-/* Fetches container i of the current bucket. */
-static void
-fetch_container(const part_cursor *cur, uint32_t i, r64_container *c)
-{
-	size_t		size;
-	size_t		offset = locate_container(cur, i, c, &size);
-
-	c->data = fetch(cur->source, R64_PART_DATA, offset, size);
-	if (c->type == R64_RUN)
-		c->data += 2;
 }
 
 /* Returns how many buckets the set has. */
@@ -154,6 +132,8 @@ copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
 	for (uint32_t j = 0; j < wanted->n; j++)
 	{
 		uint16_t	key = r64_bucket_key(wanted, j);
+		size_t		offset;
+		size_t		size;
 
 		r64_poll_every(out->env, j, 15);
 		i = r64_bucket_seek(&cur->b, i, key);
@@ -161,7 +141,9 @@ copy_wanted(r64_writer *out, const part_cursor *cur, const r64_bucket *wanted)
 			break;
 		if (r64_bucket_key(&cur->b, i) != key)
 			continue;
-		fetch_container(cur, i, &c);
+		offset = locate_container(cur, i, &c, &size);
+		c.data = fetch(cur->source, R64_PART_DATA, offset, size) +
+			(c.type == R64_RUN ? 2 : 0);
 		r64_writer_container(out, &c);
 	}
 	r64_writer_end(out);
@@ -176,12 +158,14 @@ r64_buf
 r64_source_restrict(const r64_source *source, const r64_set *few,
 					uint64_t *cardinality)
 {
-	part_cursor cur;
+	part_cursor cur = {
+		.source = source,
+		.remaining = r64_source_buckets(source)
+	};
 	r64_cursor	x;
 	r64_writer	out;
 
 	r64_writer_init(&out, source->env, few->size);
-	start(&cur, source);
 	r64_cursor_start(&x, few);
 	if (cardinality != NULL)
 		*cardinality = 0;
