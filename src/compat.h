@@ -119,10 +119,13 @@ extern PGDLLEXPORT void _PG_init(void);
 	(((rel)->pgs_mask & PGS_INDEXSCAN) != 0)
 #define roaring64_allows_indexonlyscan(rel) \
 	(((rel)->pgs_mask & PGS_CONSIDER_INDEXONLY) != 0)
+#define roaring64_allows_bitmapscan(rel) \
+	(((rel)->pgs_mask & PGS_BITMAPSCAN) != 0)
 #else
 #define roaring64_allows_seqscan(rel) enable_seqscan
 #define roaring64_allows_indexscan(rel) enable_indexscan
 #define roaring64_allows_indexonlyscan(rel) enable_indexonlyscan
+#define roaring64_allows_bitmapscan(rel) enable_bitmapscan
 #endif
 
 /* From 18 on PL/pgSQL lets functions of extensions change its variables. */
@@ -132,6 +135,25 @@ extern PGDLLEXPORT void _PG_init(void);
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
+#endif
+
+/* The pages of a bitmap of TIDs give their offsets only if asked from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define ROARING64_TBM_ITERATOR TBMPrivateIterator
+#define roaring64_tbm_begin(bitmap) tbm_begin_private_iterate(bitmap)
+#define roaring64_tbm_next(iterator, result) \
+	(tbm_private_iterate(iterator, result) ? (result) : NULL)
+#define roaring64_tbm_offsets(page, offsets) \
+	((page)->lossy ? -1 : tbm_extract_page_tuple(page, offsets, MaxHeapTuplesPerPage))
+#define roaring64_tbm_end(iterator) tbm_end_private_iterate(iterator)
+#else
+#define ROARING64_TBM_ITERATOR TBMIterator
+#define roaring64_tbm_begin(bitmap) tbm_begin_iterate(bitmap)
+#define roaring64_tbm_next(iterator, result) \
+	((void) (result), tbm_iterate(iterator))
+#define roaring64_tbm_offsets(page, offsets) \
+	((offsets) = (page)->offsets, (page)->ntuples)
+#define roaring64_tbm_end(iterator) tbm_end_iterate(iterator)
 #endif
 
 /* The hook that is told of each table moved in 19. */

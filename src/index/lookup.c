@@ -20,10 +20,14 @@
  * it.  The first are fetched at once, as the query may need no more.  VACUUM may
  * give a TID in a batch to another row, which our snapshot does not see.
  *
+ * Other conditions may have indexes, too.  Then the plan below makes a bitmap of
+ * these, as for core's bitmap scan, and of a batch only the rows in both are fetched
+ * (intersect.c).
+ *
  * When this has cost as much as reading the whole table would, the scan does
  * read the whole table, for the ids that it has not reached yet.  So it takes
  * at most about twice as long as the better of the two.  It cannot do so if the
- * rows have to come in order.
+ * rows have to come in order, and with a bitmap it fetches only what is in that.
  *
  * src/index/lookup.c
  *
@@ -62,6 +66,9 @@
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
+/* With a bitmap, as each batch goes through all of it, the first has so many. */
+#define BITMAP_BATCH	(1 << 20)
+
 /*
  * A stored set that lookups of one execution share, since all partitions of a table
  * are looked up in the same.  It is recognised by all bytes of its TOAST pointer.
@@ -94,6 +101,8 @@ typedef struct LookupState
 	TupleTableSlot *row;		/* of the table */
 	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
+	ExprState  *others;			/* the conditions of the bitmap */
+	TIDBitmap  *bitmap;			/* kept until its parameters change, or NULL */
 	uint64		elements;		/* of all sets so far */
 	uint64		fetches;		/* rows fetched from the table */
 
@@ -201,6 +210,31 @@ end_lookup(LookupState *state)
 	state->steps.done = true;
 }
 
+/* The plan of the bitmap, or NULL. */
+static PlanState *
+bitmap_plan(LookupState *state)
+{
+	return state->css.custom_ps == NIL ? NULL : linitial(state->css.custom_ps);
+}
+
+static void
+free_bitmap(LookupState *state)
+{
+	if (state->bitmap != NULL)
+		tbm_free(state->bitmap);
+	state->bitmap = NULL;
+}
+
+static void
+make_bitmap(LookupState *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	state->bitmap = (TIDBitmap *) MultiExecProcNode(bitmap_plan(state));
+	MemoryContextSwitchTo(oldcontext);
+}
+
 /* Evaluates the set; there are no steps if it is NULL. */
 static void
 begin_lookup(LookupState *state)
@@ -242,6 +276,8 @@ begin_lookup(LookupState *state)
 							  state->plan.direction >= 0, state->plan.negated);
 	}
 	MemoryContextSwitchTo(oldcontext);
+	if (!state->steps.done && bitmap_plan(state) != NULL && state->bitmap == NULL)
+		make_bitmap(state);
 }
 
 /*
@@ -351,6 +387,22 @@ next_entry(LookupState *state)
 	return NULL;
 }
 
+/* How many rows to find for the next batch. */
+static uint64
+batch_size(LookupState *state)
+{
+	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
+		(2 * sizeof(uint64));	/* sorting takes as much again */
+
+	if (state->bitmap != NULL)
+		return Min(Max(state->found * BATCH_GROWTH, BITMAP_BATCH), most);
+	/* the copy of an index entry is lost when the scan finds the next one */
+	if (state->plan.index_only || state->plan.direction != 0 ||
+		state->found < MIN_BATCH)
+		return 1;
+	return Min(state->found * BATCH_GROWTH, most);
+}
+
 /*
  * Finds the rows to fetch next, and sorts them by their TID.
  * Returns false if there are none.
@@ -358,12 +410,7 @@ next_entry(LookupState *state)
 static bool
 fill_batch(LookupState *state)
 {
-	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
-		(2 * sizeof(uint64));	/* sorting takes as much again */
-
-	/* the copy of an index entry is lost when the scan finds the next one */
-	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
-		state->found < MIN_BATCH ? 1 : Min(state->found * BATCH_GROWTH, most);
+	uint64		size = batch_size(state);
 	ItemPointer tid;
 
 	if (size > state->capacity)
@@ -386,10 +433,29 @@ fill_batch(LookupState *state)
 			ItemPointerGetOffsetNumber(tid);
 	r64_sort(&roaring64_env, state->batch, state->batched);
 	state->found += state->batched;
-	return state->batched > 0;
+	if (state->batched == 0)
+		return false;
+	if (state->bitmap != NULL)
+		state->batched = roaring64_intersect(state->bitmap, state->batch,
+											 state->batched);
+	return true;
 }
 
-/* Puts the next row of the batch in a slot; false if it is not visible. */
+/* Whether a row passes the conditions of the bitmap. */
+static bool
+passes_others(LookupState *state, TupleTableSlot *slot)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	ResetExprContext(econtext);
+	econtext->ecxt_scantuple = slot;
+	return ExecQual(state->others, econtext);
+}
+
+/*
+ * Puts the next row of the batch in a slot; false if it is not visible, or does not
+ * pass the conditions of the bitmap.
+ */
 static bool
 fetch_row(LookupState *state, TupleTableSlot *slot)
 {
@@ -415,7 +481,7 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 	}
 	if (state->plan.index_only)
 		store_entry(state, &tid, slot);
-	return true;
+	return !(row & ROARING64_RECHECK) || passes_others(state, slot);
 }
 
 /* The next row of the table; false if there is none. */
@@ -473,7 +539,7 @@ next_row(ScanState *ss)
 	if (state->table == NULL)
 	{
 		while (!found && (state->next < state->batched || fill_batch(state)))
-			found = fetch_row(state, slot);
+			found = state->next < state->batched && fetch_row(state, slot);
 		state->cost += random_page_cost * (double) (BLOCKS_READ - read);
 	}
 	if (!found && !state->steps.done)
@@ -496,7 +562,7 @@ recheck_row(ScanState *ss, TupleTableSlot *slot)
 
 	econtext->ecxt_scantuple = slot;
 	passes = ExecEvalExprSwitchContext(state->condition, econtext, &isnull);
-	return !isnull && DatumGetBool(passes);
+	return !isnull && DatumGetBool(passes) && passes_others(state, slot);
 }
 
 static TupleTableSlot *
@@ -534,6 +600,8 @@ make_expressions(LookupState *state, CustomScan *plan, EState *estate)
 	state->sets = ExecInitExprList(sets, &ss->ps);
 	state->condition = ExecInitExpr(list_nth(plan->custom_exprs, LOOKUP_TEST),
 									&ss->ps);
+	state->others = ExecInitQual(list_nth(plan->custom_exprs, LOOKUP_OTHERS),
+								 &ss->ps);
 	state->without = palloc0(sizeof(FmgrInfo) * list_length(sets));
 	foreach(cell, sets)
 	{
@@ -559,6 +627,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 
 	unpack_lookup(plan->custom_private, &state->plan);
 	make_expressions(state, plan, estate);
+	if (plan->custom_plans != NIL)
+		node->custom_ps = list_make1(ExecInitNode(linitial(plan->custom_plans),
+												  estate, eflags));
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -591,9 +662,15 @@ static void
 rescan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
+	PlanState  *plan = bitmap_plan(state);
 
 	end_lookup(state);
 	state->begun = false;
+	if (plan != NULL && node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(plan, node->ss.ps.chgParam);
+	/* the bitmap is made again when it is wanted, unless it stays the same */
+	if (plan != NULL && plan->chgParam != NULL)
+		free_bitmap(state);
 	ExecScanReScan(&node->ss);
 }
 
@@ -602,9 +679,12 @@ end_scan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
 
+	if (bitmap_plan(state) != NULL)
+		ExecEndNode(bitmap_plan(state));
 	if (state->entries == NULL)
 		return;					/* it was only explained */
 	end_lookup(state);
+	free_bitmap(state);
 	index_endscan(state->entries);
 	if (BufferIsValid(state->visible_map))
 		ReleaseBuffer(state->visible_map);
@@ -618,11 +698,16 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
+	List	   *others = list_nth(plan->custom_exprs, LOOKUP_OTHERS);
 
 	ExplainPropertyText("Index Name", get_rel_name(state->plan.index), es);
 	ExplainPropertyText("Index Cond",
 						deparse_expression(list_nth(plan->custom_exprs, LOOKUP_TEST),
 										   context, es->verbose, false), es);
+	if (others != NIL)
+		ExplainPropertyText("Recheck Cond",
+							deparse_expression((Node *) make_ands_explicit(others),
+											   context, es->verbose, false), es);
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
 	/* the server adds up only its own counters over workers */

@@ -4,7 +4,7 @@
  *	  What the planner has to know of the scans of a lookup and of GIN: their plans,
  *	  limits and unit costs.
  *
- * The scans themselves are in lookup.c and gin.c.
+ * The scans themselves are in lookup.c, with intersect.c, and gin.c.
  *
  * src/index/scans.h
  *
@@ -14,6 +14,8 @@
 #define ROARING64_SCANS_H
 
 #include "postgres.h"
+
+#include "nodes/tidbitmap.h"
 
 #include "server_planner.h"
 
@@ -39,7 +41,8 @@ enum
 {
 	LOOKUP_ID,					/* the first column of the index */
 	LOOKUP_SETS,				/* a list: the set, then those to subtract */
-	LOOKUP_TEST					/* what the rows found pass */
+	LOOKUP_TEST,				/* what the rows found pass */
+	LOOKUP_OTHERS				/* a list: what the rows of the bitmap pass */
 };
 
 /* Its custom_private, which roaring64_pack_lookup() makes. */
@@ -56,5 +59,10 @@ typedef struct LookupPlan
 
 extern List *roaring64_pack_lookup(const LookupPlan *plan);
 extern const CustomScanMethods roaring64_lookup_methods;
+
+/* intersect.c */
+#define ROARING64_RECHECK	(UINT64CONST(1) << 48)
+
+extern uint64 roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n);
 
 #endif							/* ROARING64_SCANS_H */

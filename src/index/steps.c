@@ -127,7 +127,7 @@ roaring64_next_step(Steps *steps)
 		check_within(steps, steps->start, steps->from, steps->limit);
 		steps->end = steps->negated ? steps->limit : end_of_step(steps);
 	}
-	steps->passed = steps->gap = 0;
+	steps->found = steps->passed = steps->gap = 0;
 	steps->in_step = !steps->done;
 	return steps->in_step;
 }
@@ -138,8 +138,9 @@ adapt_step(Steps *steps, int64_t v)
 {
 	bool		up = steps->start < v;
 
-	/* a step begins with an element, so there may be no need to count */
+	/* there are at least as many elements as were found: maybe no need to count */
 	if (steps->passed > ROARING64_PASSED_PER_SEARCH &&
+		steps->passed > ROARING64_PASSED_PER_SEARCH * steps->found &&
 		steps->passed > ROARING64_PASSED_PER_SEARCH *
 		r64_count_range(steps->set, up ? steps->start : v, up ? v : steps->start))
 	{
@@ -206,6 +207,9 @@ roaring64_step_wants(Steps *steps, int64_t id)
 	if (found != steps->negated)
 	{
 		steps->gap = 0;
+		if (steps->found == 0 || id != steps->last)
+			steps->found++;
+		steps->last = id;
 		return true;
 	}
 	steps->passed++;

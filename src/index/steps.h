@@ -39,6 +39,8 @@ typedef struct Steps
 	size_t		next;			/* of them */
 	uint64_t	length;			/* integers of this step */
 	int			patience;		/* steps to wait before a longer one */
+	uint64_t	found;			/* values wanted in this step */
+	int64_t		last;			/* of these */
 	uint64_t	passed;			/* entries of this step not wanted */
 	uint64_t	gap;			/* of these, those since the last wanted entry */
 } Steps;

@@ -93,7 +93,21 @@ typedef struct LookupCost
 	double		order;			/* how far the table is in that of the index:
 								 * the square of the correlation */
 	bool		is_known;		/* the set is */
+
+	/* with a bitmap of other indexes */
+	Path	   *bitmap;			/* core's bitmap scan, or NULL */
+	Cost		bitmap_cost;
+	double		bitmap_share;	/* of the rows, with those of lossy pages */
+	double		bitmap_pages;	/* that these are on */
 } LookupCost;
+
+/* Rows to fetch of the table. */
+static double
+rows_fetched(const LookupCost *cost)
+{
+	return cost->selectivity * cost->index->tuples *
+		(cost->bitmap != NULL ? cost->bitmap_share : 1);
+}
 
 /* Of the index: pages, searches and entries. */
 static double
@@ -105,28 +119,61 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	double		entry_cost = cpu_index_tuple_cost;
 	double		pages;
 
-	pages = index_pages_fetched((cost->searches + entries * index->pages /
-								 Max(index->tuples, 1)) * cost->loop_count,
-								index->pages, index->pages, root) /
-		cost->loop_count;
+	/* a lookup goes through the index in order, so it reads no page twice */
+	pages = Min(cost->searches + entries * index->pages / Max(index->tuples, 1),
+				index->pages);
+	pages = index_pages_fetched(pages * cost->loop_count, index->pages,
+								index->pages, root) / cost->loop_count;
 
 	/*
 	 * An entry takes longer than a row of the table, but not of few that are
 	 * read index-only.  All entries in order are what core's scan of the
 	 * index reads, too.
 	 */
-	if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
+	if (cost->bitmap == NULL &&
+		(cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only))
 		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
 	/* it reads all entries if that is cheaper than to search */
 	return pages * random_page_cost +
+		(cost->bitmap != NULL ? rows * cpu_tuple_cost : 0) +
 		Min(cost->searches * cost->plan.descent_cost + entries * entry_cost,
 			cost->plan.descent_cost + index->tuples * entry_cost);
 }
 
+/* On how many of so many pages there are rows that lie anywhere on them. */
+static double
+pages_hit(double pages, double rows)
+{
+	return Min(2 * pages * rows / (2 * pages + rows), pages);
+}
+
+/* Of so many pages of a table that are read in its order, as by a bitmap scan. */
+static double
+sorted_cost(const RelOptInfo *rel, double pages)
+{
+	return pages * (random_page_cost - (random_page_cost - seq_page_cost) *
+					sqrt(pages / Max(rel->pages, 1)));
+}
+
+/*
+ * How many pages of the table have the rows.  Where it is in the index's order each
+ * place that is searched for is on another page, too.
+ */
+static double
+batched_pages(const LookupCost *cost)
+{
+	double		pages = Max(cost->index->rel->pages, 1);
+	double		rows = cost->selectivity * cost->index->tuples;
+	double		places = Min(cost->searches, rows);
+	double		together = Min(cost->selectivity * pages + places, pages);
+	double		batched = pages_hit(pages, rows);
+
+	return batched + cost->order * Min(together - batched, 0);
+}
+
 /*
  * Of the table's pages, priced as by core's scans: in the order of the index as
- * by an index scan, batch by batch as by a bitmap scan.  Where the table is in
- * the index's order each place that is searched for is on another page, too.
+ * by an index scan, batch by batch as by a bitmap scan.
  */
 static double
 pages_cost(PlannerInfo *root, const LookupCost *cost)
@@ -138,16 +185,17 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 											cost->index->pages, root) /
 		cost->loop_count;
 	double		together = Min(cost->selectivity * pages + places, pages);
-	double		batched = Min(2 * pages * rows / (2 * pages + rows), pages);
+	double		batched = sorted_cost(cost->index->rel, batched_pages(cost));
 	double		in_order;
 
+	if (cost->bitmap != NULL)
+		return sorted_cost(cost->index->rel,
+						   pages_hit(Min(batched_pages(cost), cost->bitmap_pages),
+									 rows_fetched(cost)));
 	places = Min(places, together);
 	in_order = (1 - cost->order) * apart * random_page_cost +
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
-	batched += cost->order * Min(together - batched, 0);
-	batched *= random_page_cost -
-		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
 	return (cost->plan.direction != 0 ? in_order : Min(in_order, batched)) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
@@ -260,6 +308,8 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = list_nth(path->custom_private, PATH_INDEX);
 	RestrictInfo *wanted = list_nth(path->custom_private, PATH_CLAUSE);
 	CustomScan *scan = makeNode(CustomScan);
+	BitmapHeapScan *bitmap_scan = NULL;
+	List	   *others = NIL;
 	List	   *rest = NIL;
 	List	   *conditions;
 	List	   *sets;
@@ -279,6 +329,13 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	conditions = list_make1(test.clause->clause);
 	sets = list_make1(test.set);
+	/* of the child, core's bitmap scan, only the bitmap is executed */
+	if (custom_plans != NIL)
+	{
+		bitmap_scan = linitial_node(BitmapHeapScan, custom_plans);
+		scan->custom_plans = list_make1(outerPlan(bitmap_scan));
+		others = bitmap_scan->bitmapqualorig;
+	}
 	foreach(cell, clauses)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
@@ -289,12 +346,15 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			conditions = lappend(conditions, clause->clause);
 			sets = lappend(sets, other.set);
 		}
-		else if (clause != test.clause)
+		else if (clause != test.clause &&
+				 (bitmap_scan == NULL ||
+				  !list_member_ptr(rel->baserestrictinfo, clause) ||
+				  list_member(bitmap_scan->scan.plan.qual, clause->clause)))
 			rest = lappend(rest, clause);
 	}
 
-	scan->custom_exprs = list_make3(test.id, sets,
-									make_ands_explicit(conditions));
+	scan->custom_exprs = list_make4(test.id, sets,
+									make_ands_explicit(conditions), others);
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = extract_actual_clauses(rest, false);
 	scan->scan.scanrelid = rel->relid;
@@ -338,7 +398,15 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 										roaring64_pack_lookup(&cost->plan));
 	custom->methods = &path_methods;
 
-	path->total_cost = index_cost(root, cost) + pages_cost(root, cost);
+	path->startup_cost = cost->plan.descent_cost;
+	path->total_cost = index_cost(root, cost);
+	if (cost->bitmap != NULL)
+	{
+		custom->custom_paths = list_make1(cost->bitmap);
+		path->parallel_safe = path->parallel_safe && cost->bitmap->parallel_safe;
+		path->startup_cost = path->total_cost += cost->bitmap_cost;
+	}
+	path->total_cost += pages_cost(root, cost);
 
 	/*
 	 * A lookup in a set that is not known costs at most half of the table,
@@ -356,11 +424,9 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 	cost_qual_eval(&quals, others, root);
 	quals.startup += path->pathtarget->cost.startup +
 		cost->set_cost.startup + cost->set_cost.per_tuple;
-	path->startup_cost = quals.startup +
-		Min(cost->plan.descent_cost, path->total_cost);
+	path->startup_cost = quals.startup + Min(path->startup_cost, path->total_cost);
 	path->total_cost += quals.startup +
-		cost->selectivity * cost->index->tuples *
-		(cpu_tuple_cost + quals.per_tuple) +
+		rows_fetched(cost) * (cpu_tuple_cost + quals.per_tuple) +
 		path->pathtarget->cost.per_tuple * path->rows;
 	return path;
 }
@@ -472,6 +538,84 @@ estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
 }
 
 /*
+ * The paths by other indexes for the other conditions of a table.  They are made
+ * again, as core keeps none that is worse than another path without a set.
+ */
+static List *
+other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test)
+{
+	RelOptInfo *rel = makeNode(RelOptInfo);
+	ListCell   *cell;
+
+	memcpy(rel, index->rel, sizeof(RelOptInfo));
+	rel->pathlist = rel->partial_pathlist = rel->joininfo = rel->indexlist = NIL;
+	rel->has_eclass_joins = false;
+	rel->baserestrictinfo = NIL;
+	foreach(cell, index->rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (clause != test->clause && !clause->pseudoconstant)
+			rel->baserestrictinfo = lappend(rel->baserestrictinfo, clause);
+	}
+	foreach(cell, rel->baserestrictinfo == NIL ? NIL : index->rel->indexlist)
+	{
+		IndexOptInfo *other = lfirst_node(IndexOptInfo, cell);
+
+		if (other == index || !other->amhasgetbitmap)
+			continue;
+		other = memcpy(makeNode(IndexOptInfo), other, sizeof(IndexOptInfo));
+		other->rel = rel;
+		other->indrestrictinfo = list_delete_ptr(list_copy(other->indrestrictinfo),
+												 test->clause);
+		rel->indexlist = lappend(rel->indexlist, other);
+	}
+	create_index_paths(root, rel);
+	return rel->pathlist;
+}
+
+/* Offers lookups that fetch only what a bitmap of other indexes has, too. */
+static void
+add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
+				   const LookupTest *test, const Path *lookup)
+{
+	RelOptInfo *rel = like->parent;
+	Cost		alone = index_cost(root, &cost) + pages_cost(root, &cost);
+	ListCell   *cell;
+
+	cost.plan.index_only = false;
+	cost.plan.table_cost = HUGE_VAL;
+	/* a set that is not known may have most of the ids */
+	if (cost.least_cost > 0)
+		cost.selectivity = Max(cost.selectivity, 0.5);
+	cost.least_cost = 0;
+	foreach(cell, other_paths(root, cost.index, test))
+	{
+		Path	   *bitmap = lfirst(cell);
+		Path	   *path;
+		double		tuples;
+
+		if (IsA(bitmap, BitmapHeapPath))
+			bitmap = ((BitmapHeapPath *) bitmap)->bitmapqual;
+		else if (!IsA(bitmap, IndexPath) ||
+				 ((IndexPath *) bitmap)->indexclauses == NIL)
+			continue;
+		cost.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
+												 &cost.bitmap_cost, &tuples);
+		cost.bitmap_share = tuples / Max(rel->tuples, 1);
+		cost.bitmap = (Path *)
+			create_bitmap_heap_path(root, bitmap->parent, bitmap,
+									rel->lateral_relids, 1, 0);
+		path = make_lookup_path(root, &cost, like, test, NIL);
+		/* the price of the lookup alone has a bound */
+		if (path->total_cost < alone)
+			path->total_cost = Min(path->total_cost, 0.9 * lookup->total_cost);
+		path->startup_cost = Min(path->startup_cost, path->total_cost);
+		add_path(rel, path);
+	}
+}
+
+/*
  * Offers the planner lookups by an index for a test; or, if join is not NULL, joins
  * with them that have their order.
  */
@@ -508,7 +652,13 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 
 	estimate_lookup(root, test, is_join, &cost);
 	if (join == NULL)
-		add_path(rel, make_lookup_path(root, &cost, &path, test, NIL));
+	{
+		Path	   *lookup = make_lookup_path(root, &cost, &path, test, NIL);
+
+		if (roaring64_allows_bitmapscan(rel))
+			add_bitmap_lookups(root, cost, &path, test, lookup);
+		add_path(rel, lookup);
+	}
 	for (int direction = 1; direction >= -1; direction -= 2)
 	{
 		List	   *pathkeys;

@@ -1,0 +1,71 @@
+/*-------------------------------------------------------------------------
+ *
+ * intersect.c
+ *	  The rows of a lookup that a bitmap of other indexes has, too.
+ *
+ * The bitmap is the server's, of its bitmap index scans.  It keeps the TIDs of a
+ * page, or, if work_mem is short or the index knows no more, only the page.  In
+ * that case each row of the page may be one of the bitmap's, so those that the
+ * lookup finds have to pass the conditions of the other indexes.
+ *
+ * Both sides are in the order of the table, so one pass over the bitmap suffices
+ * for a batch of TIDs.
+ *
+ * src/index/intersect.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+
+#include "index/scans.h"
+#include "type/roaring64.h"
+
+/*
+ * Keeps those of n sorted TIDs, each block << 16 | offset, that a bitmap may have,
+ * and returns their number.  Those to be tested get ROARING64_RECHECK.
+ */
+uint64
+roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
+{
+	ROARING64_TBM_ITERATOR *pages = roaring64_tbm_begin(bitmap);
+	OffsetNumber room[MaxHeapTuplesPerPage];
+	TBMIterateResult result;
+	TBMIterateResult *page;
+	uint64		kept = 0;
+	uint64		i = 0;
+
+	while (i < n && (page = roaring64_tbm_next(pages, &result)) != NULL)
+	{
+		uint64		first = (uint64) page->blockno << 16;
+		uint64		flag = page->recheck ? ROARING64_RECHECK : 0;
+		OffsetNumber *offsets = room;
+		int			noffsets;
+
+		while (i < n && tids[i] < first)
+			i++;
+		if (i == n || tids[i] >> 16 != page->blockno)
+			continue;
+		noffsets = roaring64_tbm_offsets(page, offsets);
+		if (noffsets < 0)
+		{
+			for (; i < n && tids[i] >> 16 == page->blockno; i++)
+				tids[kept++] = tids[i] | ROARING64_RECHECK;
+			continue;
+		}
+		for (int j = 0; j < noffsets && i < n;)
+		{
+			uint64		tid = first | offsets[j];
+
+			if (tids[i] == tid)
+				tids[kept++] = tid | flag;
+			if (tids[i] <= tid)
+				i++;
+			else
+				j++;
+		}
+	}
+	roaring64_tbm_end(pages);
+	return kept;
+}
