@@ -54,6 +54,14 @@ BEGIN
 	CREATE TABLE dense (LIKE original);
 	INSERT INTO dense SELECT k, id % 9, v, u, r FROM original ORDER BY hashint4(u);
 	CREATE INDEX ON dense (id);
+	-- more pages than little work_mem has room for, and an index on each column
+	CREATE TABLE wide (LIKE original) WITH (fillfactor = 10);
+	INSERT INTO wide SELECT k, id, v, u + 2500 * i, r FROM original, generate_series(0, 4) i ORDER BY i < 3, hashint4(u);
+	CREATE INDEX ON wide (id);
+	CREATE INDEX ON wide (k);
+	CREATE INDEX ON wide (v);
+	CREATE INDEX ON wide USING brin (u) WITH (pages_per_range = 3);
+	CREATE INDEX ON wide USING gin (r);
 	CREATE TABLE by_id (LIKE original) PARTITION BY RANGE (id);
 	CREATE TABLE by_id_1 PARTITION OF by_id FOR VALUES FROM (MINVALUE) TO (200);
 	CREATE TABLE by_id_2 PARTITION OF by_id FOR VALUES FROM (200) TO (900);
@@ -121,7 +129,7 @@ BEGIN
 END $$;
 CREATE TABLE tables AS
 SELECT 't' || no AS name, definition FROM indexes UNION ALL
-VALUES ('many', ''), ('dense', ''), ('by_id', ''), ('by_k', ''), ('by_hash', ''), ('by_list', ''), ('by_two', ''), ('nested', ''),
+VALUES ('many', ''), ('dense', ''), ('wide', ''), ('wide', ''), ('wide', ''), ('wide', ''), ('by_id', ''), ('by_k', ''), ('by_hash', ''), ('by_list', ''), ('by_two', ''), ('nested', ''),
 	('inherited', ''), ('empty', ''), ('by_default', '');
 
 CREATE TABLE sets (n int, s roaring64);
@@ -160,7 +168,7 @@ DO $$
 DECLARE
 	name text;
 BEGIN
-	FOREACH name IN ARRAY '{t1,t5,t8,t11,t14,many,by_k}'::text[] LOOP
+	FOREACH name IN ARRAY '{t1,t5,t8,t11,t14,many,wide,by_k}'::text[] LOOP
 		EXECUTE format('UPDATE %I SET v = v + 1 WHERE u %% 7 = 0', name);
 		EXECUTE format('DELETE FROM %I WHERE u %% 29 = 0', name);
 	END LOOP;
@@ -184,12 +192,13 @@ CREATE FUNCTION set_test(id text, s text) RETURNS text LANGUAGE sql VOLATILE AS 
 	SELECT format(pick('%1$s <@ %2$s', '%1$s <@ %2$s', '%2$s @> %1$s', 'roaring64_contains_element(%2$s, %1$s)',
 		'roaring64_element_contained(%1$s, %2$s)'), id, s) $$;
 CREATE FUNCTION some_condition(p text) RETURNS text LANGUAGE sql VOLATILE AS $$
-	SELECT replace(CASE up_to(17) WHEN 0 THEN format('P.k = %s', up_to(23)) WHEN 1 THEN format('P.k BETWEEN %s AND 15', up_to(15))
+	SELECT replace(CASE up_to(19) WHEN 0 THEN format('P.k = %s', up_to(23)) WHEN 1 THEN format('P.k BETWEEN %s AND 15', up_to(15))
 		WHEN 2 THEN format('P.k IN (%s, 3, 11)', up_to(23)) WHEN 3 THEN format('P.v < %s', up_to(110)) WHEN 4 THEN 'P.k < 12'
 		WHEN 5 THEN 'P.v > 20' WHEN 6 THEN format('P.id > %s', up_to(2000) - 200) WHEN 7 THEN 'P.id BETWEEN 10 AND 500'
 		WHEN 8 THEN 'P.k > 9 AND P.v > 20' WHEN 9 THEN 'P.id = ANY (''{5,7,20,45,300}'')'
 		WHEN 10 THEN set_test('P.id', some_set()) WHEN 11 THEN 'P.r && ''{3,700}''' WHEN 12 THEN 'NOT ' || set_test('P.id', some_set())
-		WHEN 13 THEN 'P.r <@ ''[0,400)''::int8range' WHEN 14 THEN 'P.r @> 7::bigint' WHEN 15 THEN 'NOT ' || set_test('P.id', some_set()) ELSE 'true' END, 'P', p) $$;
+		WHEN 13 THEN 'P.r <@ ''[0,400)''::int8range' WHEN 14 THEN 'P.r @> 7::bigint' WHEN 15 THEN 'NOT ' || set_test('P.id', some_set())
+		WHEN 16 THEN format('P.u BETWEEN %s AND 9000', up_to(6000)) WHEN 17 THEN format('(P.r && ''{3,700}'' OR P.k = %s)', up_to(23)) ELSE 'true' END, 'P', p) $$;
 
 -- The rest are for outer joins.  Sets s by number n: stored, known, NULL for some rows, or those of a semijoin or an antijoin.
 CREATE FUNCTION some_sets() RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -293,6 +302,9 @@ BEGIN
 		test := 'NOT ' || test;
 	END IF;
 	rest := format('FROM %I t WHERE %s AND %s', name, test, some_condition('t'));
+	IF up_to(1) = 0 THEN
+		rest := rest || ' AND ' || some_condition('t');
+	END IF;
 	is_ordered := true;
 	CASE up_to(13)
 		WHEN 0 THEN query := format('SELECT %s %s ORDER BY %s', plain, rest, columns);
@@ -365,7 +377,8 @@ BEGIN
 		FOREACH setting IN ARRAY settings LOOP
 			RETURN NEXT format('SET %s = %s;', setting, CASE WHEN up_to(CASE setting WHEN 'enable_seqscan' THEN 4 ELSE 1 END) = 0 THEN 'on' ELSE 'off' END);
 		END LOOP;
-		RETURN NEXT format('SET random_page_cost = %s; SET %s = %s; SET plan_cache_mode = %s;', pick('1', '4', '4', '100', '100000'), debug_parallel,
+		RETURN NEXT format('SET work_mem = %L;', pick('64kB', '4MB'));
+		RETURN NEXT format('SET random_page_cost = %s; SET seq_page_cost = %s; SET %s = %s; SET plan_cache_mode = %s;', pick('1', '4', '4', '100', '100', '100000'), pick('1', '1', '100', '100'), debug_parallel,
 			CASE WHEN is_parallel AND up_to(5) = 0 THEN 'on' ELSE 'off' END, CASE WHEN kind ~ 'plan' THEN kind ELSE 'auto' END);
 		IF is_parallel THEN
 			RETURN NEXT 'SET parallel_setup_cost = 2; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0;';

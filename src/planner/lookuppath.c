@@ -580,7 +580,7 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 				   const LookupTest *test, const Path *lookup)
 {
 	RelOptInfo *rel = like->parent;
-	Cost		alone = index_cost(root, &cost) + pages_cost(root, &cost);
+	Cost		alone;
 	ListCell   *cell;
 
 	cost.plan.index_only = false;
@@ -589,6 +589,7 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 	if (cost.least_cost > 0)
 		cost.selectivity = Max(cost.selectivity, 0.5);
 	cost.least_cost = 0;
+	alone = index_cost(root, &cost) + pages_cost(root, &cost);
 	foreach(cell, other_paths(root, cost.index, test))
 	{
 		Path	   *bitmap = lfirst(cell);

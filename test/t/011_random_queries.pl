@@ -77,6 +77,7 @@ sub compare
 	}
 	$plans{negated}++ if $plan =~ /Index Cond: \(*NOT/;
 	$plans{both}++ if $plan =~ /Index Cond: .* AND \(NOT/;
+	$plans{intersection}++ if $plan =~ /Lookup\)(?:(?!->).)*Recheck Cond/s;
 	$plans{outer}++ if $plan =~ /Left Join.*Lookup/s;
 	$plans{cursor}++ if $plan =~ /Lookup/ && $found =~ /^= \d/m;
 	$plans{workers}++ if $plan =~ /Workers Launched: [1-9]/;
@@ -122,7 +123,7 @@ else
 for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan',
 	'Merge Join', 'Merge Append', 'Unique', 'WindowAgg', 'Limit', 'Memoize',
 	'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join',
-	'cursor', 'negated', 'both', 'outer', 'workers', 'lookups in workers')
+	'cursor', 'negated', 'both', 'outer', 'intersection', 'workers', 'lookups in workers')
 {
 	cmp_ok($plans{$kind} || 0, '>=', 5, "plans with $kind") if $executed >= 1000;
 }
