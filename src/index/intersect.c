@@ -58,12 +58,10 @@ roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
 		{
 			uint64		tid = first | offsets[j];
 
-			if (tids[i] == tid)
-				tids[kept++] = tid | flag;
-			if (tids[i] <= tid)
-				i++;
-			else
+			if (tids[i] > tid)
 				j++;
+			else if (tids[i++] == tid)
+				tids[kept++] = tid | flag;
 		}
 	}
 	roaring64_tbm_end(pages);
