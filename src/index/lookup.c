@@ -60,9 +60,6 @@
 #include "server_planner.h"
 #include "type/roaring64.h"
 
-/* Rows to fetch one by one before the first batch. */
-#define MIN_BATCH		64
-
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
@@ -398,7 +395,7 @@ batch_size(LookupState *state)
 		return Min(Max(state->found * BATCH_GROWTH, BITMAP_BATCH), most);
 	/* the copy of an index entry is lost when the scan finds the next one */
 	if (state->plan.index_only || state->plan.direction != 0 ||
-		state->found < MIN_BATCH)
+		state->found < ROARING64_MIN_BATCH)
 		return 1;
 	return Min(state->found * BATCH_GROWTH, most);
 }

@@ -36,6 +36,9 @@
 /* From this many keys on a range is cheaper than single keys. */
 #define GIN_MIN_RANGE	8
 
+/* Rows that a lookup fetches one by one before the first batch. */
+#define ROARING64_MIN_BATCH	64
+
 /* The custom_exprs of a lookup's plan, by position. */
 enum
 {

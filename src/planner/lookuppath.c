@@ -39,6 +39,9 @@
 /* As core's cost of a page on the way through a btree, in operators. */
 #define PAGE_CPU_MULTIPLIER	50
 
+/* Of taking the TID of an entry. */
+#define ROW_COST	(2 * cpu_tuple_cost + 10 * cpu_operator_cost)
+
 static set_rel_pathlist_hook_type previous_hook;
 static set_join_pathlist_hook_type previous_join_hook;
 static ROARING64_RELATION_HOOK_TYPE previous_relation_hook;
@@ -117,6 +120,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	double		rows = cost->selectivity * index->tuples;
 	double		entries = Min(rows + cost->passed, index->tuples);
 	double		entry_cost = cpu_index_tuple_cost;
+	double		found_cost = 0;
 	double		pages;
 
 	/* a lookup goes through the index in order, so it reads no page twice */
@@ -130,12 +134,15 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	 * read index-only.  All entries in order are what core's scan of the
 	 * index reads, too.
 	 */
-	if (cost->bitmap == NULL &&
-		(cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only))
-		entry_cost += 2 * cpu_tuple_cost + 10 * cpu_operator_cost;
+	if (cost->bitmap != NULL)
+	{
+		entry_cost += cpu_tuple_cost;
+		found_cost = rows * ROW_COST;
+	}
+	else if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
+		entry_cost += ROW_COST;
 	/* it reads all entries if that is cheaper than to search */
-	return pages * random_page_cost +
-		(cost->bitmap != NULL ? rows * cpu_tuple_cost : 0) +
+	return pages * random_page_cost + found_cost +
 		Min(cost->searches * cost->plan.descent_cost + entries * entry_cost,
 			cost->plan.descent_cost + index->tuples * entry_cost);
 }
@@ -574,6 +581,22 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
 	return rel->pathlist;
 }
 
+/*
+ * What a scan of all that a bitmap has costs if that is in one place, where core
+ * takes it to be all over the table: the index knows ranges of pages.
+ */
+static double
+range_cost(const LookupCost *cost, const Path *bitmap)
+{
+	const RelOptInfo *rel = cost->index->rel;
+
+	if (!IsA(bitmap, IndexPath) ||
+		((const IndexPath *) bitmap)->indexinfo->relam != BRIN_AM_OID)
+		return HUGE_VAL;
+	return cost->bitmap_share *
+		(rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost);
+}
+
 /* Offers lookups that fetch only what a bitmap of other indexes has, too. */
 static void
 add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
@@ -604,6 +627,7 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		cost.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
 												 &cost.bitmap_cost, &tuples);
 		cost.bitmap_share = tuples / Max(rel->tuples, 1);
+		cost.bitmap_cost += tuples * ROW_COST;
 		cost.bitmap = (Path *)
 			create_bitmap_heap_path(root, bitmap->parent, bitmap,
 									rel->lateral_relids, 1, 0);
@@ -612,7 +636,8 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		if (path->total_cost < alone / 2)
 			path->total_cost = Min(path->total_cost, 0.9 * lookup->total_cost);
 		path->startup_cost = Min(path->startup_cost, path->total_cost);
-		add_path(rel, path);
+		if (path->total_cost < range_cost(&cost, bitmap))
+			add_path(rel, path);
 	}
 }
 
@@ -656,7 +681,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	{
 		Path	   *lookup = make_lookup_path(root, &cost, &path, test, NIL);
 
-		if (roaring64_allows_bitmapscan(rel))
+		if (roaring64_allows_bitmapscan(rel) &&
+			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
 			add_bitmap_lookups(root, cost, &path, test, lookup);
 		add_path(rel, lookup);
 	}
