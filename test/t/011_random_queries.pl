@@ -5,7 +5,7 @@
 # with queries, 2000 by default (test/perl/Effort.pm).
 #
 # $ROARING64_TEST_PLANT=rows puts a fault in, which the test is to find: no lookup finds
-# some of the rows.
+# some of the rows.  With "recheck" the module has one: see test/run-plants.
 
 use strict;
 use warnings FATAL => 'all';
