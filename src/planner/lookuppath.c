@@ -627,7 +627,8 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		cost.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
 												 &cost.bitmap_cost, &tuples);
 		cost.bitmap_share = tuples / Max(rel->tuples, 1);
-		cost.bitmap_cost += tuples * ROW_COST;
+		/* core does not charge for all that its bitmaps take */
+		cost.bitmap_cost += 2 * tuples * ROW_COST;
 		cost.bitmap = (Path *)
 			create_bitmap_heap_path(root, bitmap->parent, bitmap,
 									rel->lateral_relids, 1, 0);
