@@ -380,6 +380,10 @@ BEGIN
 		RETURN NEXT format('SET work_mem = %L;', pick('64kB', '4MB'));
 		RETURN NEXT format('SET random_page_cost = %s; SET seq_page_cost = %s; SET %s = %s; SET plan_cache_mode = %s;', pick('1', '4', '4', '100', '100', '100000'), pick('1', '1', '100', '100'), debug_parallel,
 			CASE WHEN is_parallel AND up_to(5) = 0 THEN 'on' ELSE 'off' END, CASE WHEN kind ~ 'plan' THEN kind ELSE 'auto' END);
+		-- so that bitmaps of other indexes pay
+		IF one.query ~ 'wide' AND up_to(3) > 0 THEN
+			RETURN NEXT 'SET enable_bitmapscan = on; SET random_page_cost = 100; SET seq_page_cost = 100;';
+		END IF;
 		IF is_parallel THEN
 			RETURN NEXT 'SET parallel_setup_cost = 2; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0;';
 		END IF;

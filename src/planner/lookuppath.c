@@ -634,7 +634,7 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 									rel->lateral_relids, 1, 0);
 		path = make_lookup_path(root, &cost, like, test, NIL);
 		/* the price of the lookup alone has a bound, which is a hope */
-		if (path->total_cost < alone / 2)
+		if (path->total_cost < 0.7 * alone)
 			path->total_cost = Min(path->total_cost, 0.9 * lookup->total_cost);
 		path->startup_cost = Min(path->startup_cost, path->total_cost);
 		if (path->total_cost < range_cost(&cost, bitmap))
