@@ -38,30 +38,21 @@ roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
 
 	while (i < n && (page = roaring64_tbm_next(pages, &result)) != NULL)
 	{
-		uint64		first = (uint64) page->blockno << 16;
-		uint64		flag = page->recheck ? ROARING64_RECHECK : 0;
 		OffsetNumber *offsets = room;
 		int			noffsets;
 
-		while (i < n && tids[i] < first)
+		while (i < n && tids[i] >> 16 < page->blockno)
 			i++;
-		if (i == n || tids[i] >> 16 != page->blockno)
+		if (i == n || tids[i] >> 16 > page->blockno)
 			continue;
 		noffsets = roaring64_tbm_offsets(page, offsets);
-		if (noffsets < 0)
+		for (int j = 0; i < n && tids[i] >> 16 == page->blockno; i++)
 		{
-			for (; i < n && tids[i] >> 16 == page->blockno; i++)
-				tids[kept++] = tids[i] | ROARING64_RECHECK;
-			continue;
-		}
-		for (int j = 0; j < noffsets && i < n;)
-		{
-			uint64		tid = first | offsets[j];
-
-			if (tids[i] > tid)
+			while (j < noffsets && offsets[j] < (OffsetNumber) tids[i])
 				j++;
-			else if (tids[i++] == tid)
-				tids[kept++] = tid | flag;
+			if (noffsets < 0 ||
+				(j < noffsets && offsets[j] == (OffsetNumber) tids[i]))
+				tids[kept++] = tids[i] | (page->recheck ? ROARING64_RECHECK : 0);
 		}
 	}
 	roaring64_tbm_end(pages);

@@ -98,7 +98,8 @@ typedef struct LookupState
 	TupleTableSlot *row;		/* of the table */
 	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
-	ExprState  *others;			/* the conditions of the bitmap */
+	PlanState  *others_plan;	/* makes a bitmap for other conditions, or NULL */
+	ExprState  *others;			/* these conditions */
 	TIDBitmap  *bitmap;			/* kept until its parameters change, or NULL */
 	uint64		elements;		/* of all sets so far */
 	uint64		fetches;		/* rows fetched from the table */
@@ -207,29 +208,12 @@ end_lookup(LookupState *state)
 	state->steps.done = true;
 }
 
-/* The plan of the bitmap, or NULL. */
-static PlanState *
-bitmap_plan(LookupState *state)
-{
-	return state->css.custom_ps == NIL ? NULL : linitial(state->css.custom_ps);
-}
-
 static void
 free_bitmap(LookupState *state)
 {
 	if (state->bitmap != NULL)
 		tbm_free(state->bitmap);
 	state->bitmap = NULL;
-}
-
-static void
-make_bitmap(LookupState *state)
-{
-	MemoryContext oldcontext =
-		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-
-	state->bitmap = (TIDBitmap *) MultiExecProcNode(bitmap_plan(state));
-	MemoryContextSwitchTo(oldcontext);
 }
 
 /* Evaluates the set; there are no steps if it is NULL. */
@@ -272,9 +256,10 @@ begin_lookup(LookupState *state)
 		roaring64_begin_steps(&state->steps, &state->set,
 							  state->plan.direction >= 0, state->plan.negated);
 	}
+	MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	if (!state->steps.done && state->others_plan != NULL && state->bitmap == NULL)
+		state->bitmap = (TIDBitmap *) MultiExecProcNode(state->others_plan);
 	MemoryContextSwitchTo(oldcontext);
-	if (!state->steps.done && bitmap_plan(state) != NULL && state->bitmap == NULL)
-		make_bitmap(state);
 }
 
 /*
@@ -384,22 +369,6 @@ next_entry(LookupState *state)
 	return NULL;
 }
 
-/* How many rows to find for the next batch. */
-static uint64
-batch_size(LookupState *state)
-{
-	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
-		(2 * sizeof(uint64));	/* sorting takes as much again */
-
-	if (state->bitmap != NULL)
-		return Min(Max(state->found * BATCH_GROWTH, BITMAP_BATCH), most);
-	/* the copy of an index entry is lost when the scan finds the next one */
-	if (state->plan.index_only || state->plan.direction != 0 ||
-		state->found < ROARING64_MIN_BATCH)
-		return 1;
-	return Min(state->found * BATCH_GROWTH, most);
-}
-
 /*
  * Finds the rows to fetch next, and sorts them by their TID.
  * Returns false if there are none.
@@ -407,7 +376,14 @@ batch_size(LookupState *state)
 static bool
 fill_batch(LookupState *state)
 {
-	uint64		size = batch_size(state);
+	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
+		(2 * sizeof(uint64));	/* sorting takes as much again */
+	uint64		wanted = Max(state->found * BATCH_GROWTH,
+							 state->bitmap != NULL ? BITMAP_BATCH : 0);
+
+	/* the copy of an index entry is lost when the scan finds the next one */
+	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
+		wanted < ROARING64_MIN_BATCH * BATCH_GROWTH ? 1 : Min(wanted, most);
 	ItemPointer tid;
 
 	if (size > state->capacity)
@@ -625,8 +601,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	unpack_lookup(plan->custom_private, &state->plan);
 	make_expressions(state, plan, estate);
 	if (plan->custom_plans != NIL)
-		node->custom_ps = list_make1(ExecInitNode(linitial(plan->custom_plans),
-												  estate, eflags));
+	{
+		state->others_plan = ExecInitNode(linitial(plan->custom_plans), estate,
+										  eflags);
+		node->custom_ps = list_make1(state->others_plan);
+	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -659,7 +638,7 @@ static void
 rescan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
-	PlanState  *plan = bitmap_plan(state);
+	PlanState  *plan = state->others_plan;
 
 	end_lookup(state);
 	state->begun = false;
@@ -676,8 +655,7 @@ end_scan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
 
-	if (bitmap_plan(state) != NULL)
-		ExecEndNode(bitmap_plan(state));
+	ExecEndNode(state->others_plan);
 	if (state->entries == NULL)
 		return;					/* it was only explained */
 	end_lookup(state);

@@ -120,7 +120,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	double		rows = cost->selectivity * index->tuples;
 	double		entries = Min(rows + cost->passed, index->tuples);
 	double		entry_cost = cpu_index_tuple_cost;
-	double		found_cost = 0;
+	double		found_cost = cost->bitmap != NULL ? rows * ROW_COST : 0;
 	double		pages;
 
 	/* a lookup goes through the index in order, so it reads no page twice */
@@ -135,10 +135,7 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	 * index reads, too.
 	 */
 	if (cost->bitmap != NULL)
-	{
 		entry_cost += cpu_tuple_cost;
-		found_cost = rows * ROW_COST;
-	}
 	else if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
 		entry_cost += ROW_COST;
 	/* it reads all entries if that is cheaper than to search */
@@ -154,33 +151,10 @@ pages_hit(double pages, double rows)
 	return Min(2 * pages * rows / (2 * pages + rows), pages);
 }
 
-/* Of so many pages of a table that are read in its order, as by a bitmap scan. */
-static double
-sorted_cost(const RelOptInfo *rel, double pages)
-{
-	return pages * (random_page_cost - (random_page_cost - seq_page_cost) *
-					sqrt(pages / Max(rel->pages, 1)));
-}
-
-/*
- * How many pages of the table have the rows.  Where it is in the index's order each
- * place that is searched for is on another page, too.
- */
-static double
-batched_pages(const LookupCost *cost)
-{
-	double		pages = Max(cost->index->rel->pages, 1);
-	double		rows = cost->selectivity * cost->index->tuples;
-	double		places = Min(cost->searches, rows);
-	double		together = Min(cost->selectivity * pages + places, pages);
-	double		batched = pages_hit(pages, rows);
-
-	return batched + cost->order * Min(together - batched, 0);
-}
-
 /*
  * Of the table's pages, priced as by core's scans: in the order of the index as
- * by an index scan, batch by batch as by a bitmap scan.
+ * by an index scan, batch by batch as by a bitmap scan.  Where the table is in
+ * the index's order each place that is searched for is on another page, too.
  */
 static double
 pages_cost(PlannerInfo *root, const LookupCost *cost)
@@ -192,18 +166,21 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 											cost->index->pages, root) /
 		cost->loop_count;
 	double		together = Min(cost->selectivity * pages + places, pages);
-	double		batched = sorted_cost(cost->index->rel, batched_pages(cost));
+	double		batched = pages_hit(pages, rows);
 	double		in_order;
 
-	if (cost->bitmap != NULL)
-		return sorted_cost(cost->index->rel,
-						   pages_hit(Min(batched_pages(cost), cost->bitmap_pages),
-									 rows_fetched(cost)));
 	places = Min(places, together);
 	in_order = (1 - cost->order) * apart * random_page_cost +
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
-	return (cost->plan.direction != 0 ? in_order : Min(in_order, batched)) *
+	batched += cost->order * Min(together - batched, 0);
+	if (cost->bitmap != NULL)
+		batched = pages_hit(Min(batched, cost->bitmap_pages), rows_fetched(cost));
+	batched *= random_page_cost -
+		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
+	if (cost->bitmap == NULL)
+		batched = Min(batched, in_order);
+	return (cost->plan.direction != 0 ? in_order : batched) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
 
@@ -581,22 +558,6 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
 	return rel->pathlist;
 }
 
-/*
- * What a scan of all that a bitmap has costs if that is in one place, where core
- * takes it to be all over the table: the index knows ranges of pages.
- */
-static double
-range_cost(const LookupCost *cost, const Path *bitmap)
-{
-	const RelOptInfo *rel = cost->index->rel;
-
-	if (!IsA(bitmap, IndexPath) ||
-		((const IndexPath *) bitmap)->indexinfo->relam != BRIN_AM_OID)
-		return HUGE_VAL;
-	return cost->bitmap_share *
-		(rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost);
-}
-
 /* Offers lookups that fetch only what a bitmap of other indexes has, too. */
 static void
 add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
@@ -637,7 +598,10 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		if (path->total_cost < 0.7 * alone)
 			path->total_cost = Min(path->total_cost, 0.9 * lookup->total_cost);
 		path->startup_cost = Min(path->startup_cost, path->total_cost);
-		if (path->total_cost < range_cost(&cost, bitmap))
+		/* core takes the rows of ranges of pages to be all over the table */
+		if (!IsA(bitmap, IndexPath) ||
+			((IndexPath *) bitmap)->indexinfo->relam != BRIN_AM_OID ||
+			path->total_cost < cost.bitmap_share * cost.read_cost)
 			add_path(rel, path);
 	}
 }
