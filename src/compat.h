@@ -149,10 +149,8 @@ extern PGDLLEXPORT void _PG_init(void);
 #else
 #define ROARING64_TBM_ITERATOR TBMIterator
 #define roaring64_tbm_begin(bitmap) tbm_begin_iterate(bitmap)
-#define roaring64_tbm_next(iterator, result) \
-	((void) (result), tbm_iterate(iterator))
-#define roaring64_tbm_offsets(page, offsets) \
-	((offsets) = (page)->offsets, (page)->ntuples)
+#define roaring64_tbm_next(iterator, result) ((void) (result), tbm_iterate(iterator))
+#define roaring64_tbm_offsets(page, offsets) ((offsets) = (page)->offsets, (page)->ntuples)
 #define roaring64_tbm_end(iterator) tbm_end_iterate(iterator)
 #endif
 
