@@ -591,8 +591,7 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		/* core does not charge for all that its bitmaps take */
 		cost.bitmap_cost += 2 * tuples * ROW_COST;
 		cost.bitmap = (Path *)
-			create_bitmap_heap_path(root, bitmap->parent, bitmap,
-									rel->lateral_relids, 1, 0);
+			create_bitmap_heap_path(root, bitmap->parent, bitmap, NULL, 1, 0);
 		path = make_lookup_path(root, &cost, like, test, NIL);
 		/* the price of the lookup alone has a bound, which is a hope */
 		if (path->total_cost < 0.7 * alone)
@@ -646,7 +645,8 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	{
 		Path	   *lookup = make_lookup_path(root, &cost, &path, test, NIL);
 
-		if (roaring64_allows_bitmapscan(rel) &&
+		/* core's bitmap scan names what is lateral in its own way */
+		if (roaring64_allows_bitmapscan(rel) && bms_is_empty(rel->lateral_relids) &&
 			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
 			add_bitmap_lookups(root, cost, &path, test, lookup);
 		add_path(rel, lookup);
