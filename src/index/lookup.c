@@ -98,7 +98,7 @@ typedef struct LookupState
 	TupleTableSlot *row;		/* of the table */
 	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
-	PlanState  *others_plan;	/* makes a bitmap for other conditions, or NULL */
+	PlanState  *others_plan;	/* makes a bitmap for others, or NULL */
 	ExprState  *others;			/* these conditions */
 	TIDBitmap  *bitmap;			/* kept until its parameters change, or NULL */
 	uint64		elements;		/* of all sets so far */

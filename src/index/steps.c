@@ -138,7 +138,7 @@ adapt_step(Steps *steps, int64_t v)
 {
 	bool		up = steps->start < v;
 
-	/* there are at least as many elements as were found: maybe no need to count */
+	/* those found are elements, so there may be no need to count */
 	if (steps->passed > ROARING64_PASSED_PER_SEARCH &&
 		steps->passed > ROARING64_PASSED_PER_SEARCH * steps->found &&
 		steps->passed > ROARING64_PASSED_PER_SEARCH *
