@@ -292,7 +292,8 @@ DECLARE
 	plain text := regexp_replace(columns, ' (DESC|NULLS FIRST|NULLS LAST)', '', 'g');
 	rest text;
 BEGIN
-	IF up_to(2) = 0 THEN
+	-- "wide" takes long in these
+	IF up_to(CASE name WHEN 'wide' THEN 19 ELSE 2 END) = 0 THEN
 		SELECT q.* INTO query, is_ordered FROM some_outer_joins(name) q;
 		RETURN;
 	END IF;
