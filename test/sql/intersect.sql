@@ -37,7 +37,8 @@ BEGIN
 		IF line ~ wanted AND line !~ 'Disabled' THEN
 			line := regexp_replace(line, '<@ ''.*''::roaring64', '<@ (known)');
 			-- what versions of the server write in other words
-			line := regexp_replace(line, '\$0|\(InitPlan 1\)\.col1', '(subquery)');
+			line := regexp_replace(line, '\$0|\(InitPlan \w+\)\.col1', '(subquery)');
+			line := replace(line, 'InitPlan expr_1', 'InitPlan 1');
 			line := regexp_replace(line, ' \(returns .*\)', '');
 			RETURN NEXT regexp_replace(line, '\(actual .*(loops=\d+)\)', '\1');
 		END IF;
