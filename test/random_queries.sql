@@ -396,9 +396,9 @@ BEGIN
 		IF kind ~ 'plan' THEN
 			RETURN NEXT format('PREPARE p(roaring64) AS %s;', one.query);
 		END IF;
-		-- how many workers there were, too
+		-- how many workers there were, and which scans were executed, too
 		RETURN NEXT format(E'\\echo == plan\nEXPLAIN (%s COSTS OFF) %s;\n\\echo == found',
-			CASE WHEN is_parallel THEN 'ANALYZE, TIMING OFF, SUMMARY OFF,' ELSE '' END, statement);
+			CASE WHEN is_parallel OR one.query ~ 'wide' THEN 'ANALYZE, TIMING OFF, SUMMARY OFF,' ELSE '' END, statement);
 		IF moves IS NULL THEN
 			RETURN NEXT statement || E';\n\\echo == code :SQLSTATE';
 		ELSE

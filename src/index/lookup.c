@@ -20,20 +20,24 @@
  * it.  The first are fetched at once, as the query may need no more.  VACUUM may
  * give a TID in a batch to another row, which our snapshot does not see.
  *
- * Other conditions may have indexes, too.  Then the plan below makes a bitmap of
- * these, as for core's bitmap scan, and of a batch only the rows in both are fetched
- * (intersect.c).
- *
  * When this has cost as much as reading the whole table would, the scan does
  * read the whole table, for the ids that it has not reached yet.  So it takes
  * at most about twice as long as the better of the two.  It cannot do so if the
- * rows have to come in order, and with a bitmap it fetches only what is in that.
+ * rows have to come in order.
+ *
+ * Other conditions may have indexes, too.  Then the plan below is core's bitmap
+ * scan of these.  After each batch the scan compares what the rest will cost, by
+ * what the rows so far have: to go on; to make the bitmap, and fetch of a batch only
+ * the rows that are in both (intersect.c); or to leave the rest to the bitmap scan
+ * and test its rows.  Which is best depends on the set and on what is in memory.
  *
  * src/index/lookup.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/genam.h"
 #include "access/nbtree.h"
@@ -63,8 +67,18 @@
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
-/* With a bitmap, as each batch goes through all of it, the first has so many. */
-#define BITMAP_BATCH	(1 << 20)
+/* Blocks read so far that were not in memory. */
+#define BLOCKS_READ	(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read)
+
+/*
+ * How many times the settings reading a page of the table costs, when the rest is
+ * chosen.  These take most pages to be in memory, where it was not; but it may have
+ * come from the system's cache.
+ */
+#define READ_FACTOR		3
+
+/* The part of what another way will cost that is spent before it is chosen. */
+#define TRIED_PART		(1.0 / 64)
 
 /*
  * A stored set that lookups of one execution share, since all partitions of a table
@@ -98,7 +112,7 @@ typedef struct LookupState
 	TupleTableSlot *row;		/* of the table */
 	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
-	PlanState  *others_plan;	/* makes a bitmap for others, or NULL */
+	BitmapHeapScanState *others_scan;	/* by the indexes of others, or NULL */
 	ExprState  *others;			/* these conditions */
 	TIDBitmap  *bitmap;			/* kept until its parameters change, or NULL */
 	uint64		elements;		/* of all sets so far */
@@ -110,7 +124,14 @@ typedef struct LookupState
 	SharedSet  *shared;			/* that the set is of, or NULL */
 	Steps		steps;			/* through the index */
 	BlockNumber page;			/* of the table, where we are */
-	double		cost;
+	uint64		pages;			/* visited */
+	uint64		entries_read;	/* of the index */
+	double		walk_cost;		/* of the index */
+	double		fetch_cost;		/* of rows */
+	double		limit;			/* of both costs, beyond which the rest is
+								 * read without the index */
+	bool		reads_rest;		/* it has come to that */
+	bool		reads_all;		/* not by the other indexes, either */
 
 	uint64	   *batch;			/* TIDs of rows to fetch: block << 16 | offset */
 	uint64		capacity;		/* of the batch */
@@ -227,7 +248,11 @@ begin_lookup(LookupState *state)
 
 	state->begun = true;
 	state->page = InvalidBlockNumber;
-	state->cost = state->found = 0;
+	state->walk_cost = state->fetch_cost = 0;
+	state->pages = state->entries_read = state->found = 0;
+	state->limit = state->others_scan == NULL ? state->plan.table_cost : HUGE_VAL;
+	state->reads_rest = false;
+	state->reads_all = state->others_scan == NULL;
 	state->steps.done = true;
 	oldcontext = MemoryContextSwitchTo(state->context);
 	foreach(cell, state->sets)
@@ -256,9 +281,6 @@ begin_lookup(LookupState *state)
 		roaring64_begin_steps(&state->steps, &state->set,
 							  state->plan.direction >= 0, state->plan.negated);
 	}
-	MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	if (!state->steps.done && state->others_plan != NULL && state->bitmap == NULL)
-		state->bitmap = (TIDBitmap *) MultiExecProcNode(state->others_plan);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -320,9 +342,15 @@ store_entry(LookupState *state, ItemPointer tid, TupleTableSlot *slot)
 	slot->tts_tid = *tid;
 }
 
+static bool
+is_too_expensive(const LookupState *state)
+{
+	return state->walk_cost + state->fetch_cost > state->limit;
+}
+
 /*
  * Finds the next entry whose id is in the set, and returns the TID of its row;
- * NULL if there is none, or if it is time to read the whole table.
+ * NULL if there is none, or if it is time to read the rest without the index.
  */
 static ItemPointer
 next_entry(LookupState *state)
@@ -333,7 +361,7 @@ next_entry(LookupState *state)
 	ScanDirection direction = steps->ascending != reversed ?
 		ForwardScanDirection : BackwardScanDirection;
 
-	while (steps->in_step || state->cost <= state->plan.table_cost)
+	while (steps->in_step || !is_too_expensive(state))
 	{
 		ItemPointer tid;
 		bool		isnull;
@@ -344,7 +372,7 @@ next_entry(LookupState *state)
 		{
 			if (!roaring64_next_step(steps))
 				return NULL;
-			state->cost += state->plan.descent_cost;
+			state->walk_cost += state->plan.descent_cost;
 			InstrCountTuples2(state, 1);
 			restart_scan(state, Min(steps->start, steps->end),
 						 Max(steps->start, steps->end));
@@ -357,16 +385,61 @@ next_entry(LookupState *state)
 		}
 		id = DatumGetInt64(index_getattr(current_entry(state), 1, desc,
 										 &isnull));
-		state->cost += cpu_index_tuple_cost;
+		state->walk_cost += cpu_index_tuple_cost;
+		state->entries_read++;
 		if (!roaring64_step_wants(steps, id))
 			continue;
-		steps->in_step = id == steps->from ||
-			state->cost <= state->plan.table_cost;
+		steps->in_step = id == steps->from || !is_too_expensive(state);
 		steps->from = id;
 		if (steps->in_step)
 			return tid;
 	}
 	return NULL;
+}
+
+static void
+make_bitmap(LookupState *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	state->bitmap = (TIDBitmap *)
+		MultiExecProcNode(outerPlanState(state->others_scan));
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * Chooses how to find the rest of the rows, if other conditions have indexes, by what
+ * the part of the set that was looked up so far has cost.
+ */
+static void
+choose_rest(LookupState *state)
+{
+	const LookupPlan *plan = &state->plan;
+	double		done = plan->negated ?
+		state->entries_read / Max(state->index->rd_rel->reltuples, 1) :
+		(double) r64_count_range(&state->set, PG_INT64_MIN, state->steps.from) /
+		(double) r64_cardinality(&state->set);
+	double		times = Max(1 / done - 1, 0);
+	double		walk_cost = times *
+		(state->walk_cost + state->entries_read * ROARING64_ENTRY_COST);
+	double		fetch_cost = times * state->fetch_cost;
+	double		pages = Max(state->pages, 1);
+	double		alone = walk_cost + fetch_cost;
+	double		both = plan->bitmap_cost + walk_cost +
+		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
+	double		others = plan->bitmap_cost +
+		plan->bitmap_pages * state->fetch_cost / pages;
+	double		rest = Min(others, plan->table_cost);
+	double		most = (state->walk_cost + state->fetch_cost) / TRIED_PART;
+
+	state->reads_all = plan->table_cost < others;
+	if (Min(rest, both) >= alone)
+		return;
+	if (rest < both && rest < most)
+		state->limit = -1;
+	if (rest >= both && plan->bitmap_cost < most)
+		make_bitmap(state);
 }
 
 /*
@@ -378,14 +451,18 @@ fill_batch(LookupState *state)
 {
 	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
 		(2 * sizeof(uint64));	/* sorting takes as much again */
-	uint64		wanted = Max(state->found * BATCH_GROWTH,
-							 state->bitmap != NULL ? BITMAP_BATCH : 0);
+	uint64		wanted = state->found * BATCH_GROWTH;
+	int64		read;
 
 	/* the copy of an index entry is lost when the scan finds the next one */
 	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
 		wanted < ROARING64_MIN_BATCH * BATCH_GROWTH ? 1 : Min(wanted, most);
 	ItemPointer tid;
 
+	if (state->others_scan != NULL && state->bitmap == NULL &&
+		state->found >= ROARING64_MIN_BATCH && state->limit > 0)
+		choose_rest(state);
+	read = BLOCKS_READ;
 	if (size > state->capacity)
 	{
 		state->capacity = size;
@@ -406,6 +483,7 @@ fill_batch(LookupState *state)
 			ItemPointerGetOffsetNumber(tid);
 	r64_sort(&roaring64_env, state->batch, state->batched);
 	state->found += state->batched;
+	state->walk_cost += random_page_cost * (double) (BLOCKS_READ - read);
 	if (state->batched == 0)
 		return false;
 	if (state->bitmap != NULL)
@@ -414,12 +492,14 @@ fill_batch(LookupState *state)
 	return true;
 }
 
-/* Whether a row passes the conditions of the bitmap. */
+/* Whether a row passes the other conditions that have indexes. */
 static bool
 passes_others(LookupState *state, TupleTableSlot *slot)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
+	if (state->others == NULL)
+		return true;
 	ResetExprContext(econtext);
 	econtext->ecxt_scantuple = slot;
 	return ExecQual(state->others, econtext);
@@ -427,7 +507,7 @@ passes_others(LookupState *state, TupleTableSlot *slot)
 
 /*
  * Puts the next row of the batch in a slot; false if it is not visible, or does not
- * pass the conditions of the bitmap.
+ * pass the other conditions.
  */
 static bool
 fetch_row(LookupState *state, TupleTableSlot *slot)
@@ -435,34 +515,49 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 	uint64		row = state->batch[state->next++];
 	BlockNumber page = (BlockNumber) (row >> 16);
 	Relation	table = state->css.ss.ss_currentRelation;
+	int64		read = BLOCKS_READ;
+	double		read_cost = page == state->page + 1 ? seq_page_cost : random_page_cost;
+	bool		found = true;
 	ItemPointerData tid;
 
 	CHECK_FOR_INTERRUPTS();
 	ItemPointerSet(&tid, page, (OffsetNumber) row);
-	state->cost += cpu_tuple_cost;
+	state->fetch_cost += cpu_tuple_cost;
 	if (state->plan.index_only && VM_ALL_VISIBLE(table, page, &state->visible_map))
 		PredicateLockPage(table, page, state->entries->xs_snapshot);
 	else
 	{
 		if (page != state->page)
-			state->cost += ROARING64_PAGE_COST;
+		{
+			state->fetch_cost += ROARING64_PAGE_COST;
+			state->pages++;
+		}
 		state->page = page;
 		state->fetches++;
 		state->entries->xs_heaptid = tid;
-		if (!index_fetch_heap(state->entries, state->row))
-			return false;
+		found = index_fetch_heap(state->entries, state->row);
 	}
+	if (state->others_scan != NULL)
+		read_cost *= READ_FACTOR;
+	state->fetch_cost += read_cost * (double) (BLOCKS_READ - read);
+	if (!found)
+		return false;
 	if (state->plan.index_only)
 		store_entry(state, &tid, slot);
-	return !(row & ROARING64_RECHECK) || passes_others(state, slot);
+	return (state->bitmap != NULL && !(row & ROARING64_RECHECK)) ||
+		passes_others(state, slot);
 }
 
-/* The next row of the table; false if there is none. */
-static bool
-read_to_row(LookupState *state, TupleTableSlot *slot)
+/* The next row of the table, or by the other indexes; NULL if there is none. */
+static TupleTableSlot *
+next_of_rest(LookupState *state)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	if (!state->reads_all)
+	{
+		TupleTableSlot *result = ExecProcNode(&state->others_scan->ss.ps);
 
+		return TupIsNull(result) ? NULL : state->others_scan->ss.ss_ScanTupleSlot;
+	}
 	if (state->table == NULL)
 	{
 		state->table =
@@ -470,51 +565,54 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 									  state->css.ss.ps.state->es_snapshot);
 		InstrCountFiltered2(state, 1);
 	}
-	while (table_scan_getnextslot(state->table, ForwardScanDirection,
-								  state->row))
+	return table_scan_getnextslot(state->table, ForwardScanDirection,
+								  state->row) ? state->row : NULL;
+}
+
+/* Reads on to a row whose id is wanted and was not reached; false if there is none. */
+static bool
+read_to_row(LookupState *state, TupleTableSlot *slot)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *row;
+
+	state->reads_rest = true;
+	while ((row = next_of_rest(state)) != NULL)
 	{
 		bool		isnull;
 		int64		id;
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
-		econtext->ecxt_scantuple = state->row;
+		econtext->ecxt_scantuple = row;
 		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
 													 &isnull));
 		if (isnull || id < state->steps.from ||
-			r64_contains(&state->set, id) == state->plan.negated)
+			r64_contains(&state->set, id) == state->plan.negated ||
+			(state->reads_all && !passes_others(state, row)))
 			continue;
-		if (state->plan.index_only)
+		if (row != slot)
 		{
-			ExecCopySlot(slot, state->row);
-			slot->tts_tid = state->row->tts_tid;
+			ExecCopySlot(slot, row);
+			slot->tts_tid = row->tts_tid;
 		}
 		return true;
 	}
 	return false;
 }
 
-/* Blocks read so far that were not in memory. */
-#define BLOCKS_READ	(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read)
-
 static TupleTableSlot *
 next_row(ScanState *ss)
 {
 	LookupState *state = (LookupState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	int64		read;
 	bool		found = false;
 
 	if (!state->begun)
 		begin_lookup(state);
-	/* reading the set is no cost of the lookup */
-	read = BLOCKS_READ;
-	if (state->table == NULL)
-	{
-		while (!found && (state->next < state->batched || fill_batch(state)))
-			found = state->next < state->batched && fetch_row(state, slot);
-		state->cost += random_page_cost * (double) (BLOCKS_READ - read);
-	}
+	while (!found && !state->reads_rest &&
+		   (state->next < state->batched || fill_batch(state)))
+		found = state->next < state->batched && fetch_row(state, slot);
 	if (!found && !state->steps.done)
 		found = read_to_row(state, slot);
 	if (found)
@@ -602,9 +700,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	make_expressions(state, plan, estate);
 	if (plan->custom_plans != NIL)
 	{
-		state->others_plan = ExecInitNode(linitial(plan->custom_plans), estate,
+		PlanState  *others = ExecInitNode(linitial(plan->custom_plans), estate,
 										  eflags);
-		node->custom_ps = list_make1(state->others_plan);
+
+		state->others_scan = castNode(BitmapHeapScanState, others);
+		node->custom_ps = list_make1(others);
 	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -638,15 +738,19 @@ static void
 rescan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
-	PlanState  *plan = state->others_plan;
+	PlanState  *others = (PlanState *) state->others_scan;
 
 	end_lookup(state);
 	state->begun = false;
-	if (plan != NULL && node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(plan, node->ss.ps.chgParam);
-	/* the bitmap is made again when it is wanted, unless it stays the same */
-	if (plan != NULL && plan->chgParam != NULL)
-		free_bitmap(state);
+	if (others != NULL)
+	{
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(others, node->ss.ps.chgParam);
+		/* the bitmap is kept if it stays the same */
+		if (others->chgParam != NULL)
+			free_bitmap(state);
+		ExecReScan(others);
+	}
 	ExecScanReScan(&node->ss);
 }
 
@@ -655,7 +759,7 @@ end_scan(CustomScanState *node)
 {
 	LookupState *state = (LookupState *) node;
 
-	ExecEndNode(state->others_plan);
+	ExecEndNode((PlanState *) state->others_scan);
 	if (state->entries == NULL)
 		return;					/* it was only explained */
 	end_lookup(state);
@@ -673,16 +777,11 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) plan, ancestors);
-	List	   *others = list_nth(plan->custom_exprs, LOOKUP_OTHERS);
 
 	ExplainPropertyText("Index Name", get_rel_name(state->plan.index), es);
 	ExplainPropertyText("Index Cond",
 						deparse_expression(list_nth(plan->custom_exprs, LOOKUP_TEST),
 										   context, es->verbose, false), es);
-	if (others != NIL)
-		ExplainPropertyText("Recheck Cond",
-							deparse_expression((Node *) make_ands_explicit(others),
-											   context, es->verbose, false), es);
 	if (!es->analyze || node->ss.ps.instrument == NULL)
 		return;
 	/* the server adds up only its own counters over workers */

@@ -25,6 +25,9 @@
  */
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
 
+/* Of taking an entry from a btree and passing it or its row. */
+#define ROARING64_ENTRY_COST	(2 * cpu_tuple_cost + 10 * cpu_operator_cost)
+
 /*
  * The most single keys to search GIN for if any will do.  GIN checks each of them
  * for every row found, so the work grows with the square: scattered over half the
@@ -58,6 +61,11 @@ typedef struct LookupPlan
 	bool		negated;		/* ids outside of the set are wanted */
 	double		descent_cost;	/* of a search of the index */
 	double		table_cost;		/* of reading the whole table instead */
+
+	/* if other conditions have indexes: a bitmap of these */
+	double		bitmap_cost;
+	double		bitmap_pages;
+	double		bitmap_share;	/* of the rows, with those of lossy pages */
 } LookupPlan;
 
 extern List *roaring64_pack_lookup(const LookupPlan *plan);

@@ -39,9 +39,6 @@
 /* As core's cost of a page on the way through a btree, in operators. */
 #define PAGE_CPU_MULTIPLIER	50
 
-/* Of taking the TID of an entry. */
-#define ROW_COST	(2 * cpu_tuple_cost + 10 * cpu_operator_cost)
-
 static set_rel_pathlist_hook_type previous_hook;
 static set_join_pathlist_hook_type previous_join_hook;
 static ROARING64_RELATION_HOOK_TYPE previous_relation_hook;
@@ -97,11 +94,7 @@ typedef struct LookupCost
 								 * the square of the correlation */
 	bool		is_known;		/* the set is */
 
-	/* with a bitmap of other indexes */
-	Path	   *bitmap;			/* core's bitmap scan, or NULL */
-	Cost		bitmap_cost;
-	double		bitmap_share;	/* of the rows, with those of lossy pages */
-	double		bitmap_pages;	/* that these are on */
+	Path	   *others;			/* core's bitmap scan of other indexes, or NULL */
 } LookupCost;
 
 /* Rows to fetch of the table. */
@@ -109,7 +102,7 @@ static double
 rows_fetched(const LookupCost *cost)
 {
 	return cost->selectivity * cost->index->tuples *
-		(cost->bitmap != NULL ? cost->bitmap_share : 1);
+		(cost->others != NULL ? cost->plan.bitmap_share : 1);
 }
 
 /* Of the index: pages, searches and entries. */
@@ -120,7 +113,6 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	double		rows = cost->selectivity * index->tuples;
 	double		entries = Min(rows + cost->passed, index->tuples);
 	double		entry_cost = cpu_index_tuple_cost;
-	double		found_cost = cost->bitmap != NULL ? rows * ROW_COST : 0;
 	double		pages;
 
 	/* a lookup goes through the index in order, so it reads no page twice */
@@ -134,12 +126,10 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 	 * read index-only.  All entries in order are what core's scan of the
 	 * index reads, too.
 	 */
-	if (cost->bitmap != NULL)
-		entry_cost += cpu_tuple_cost;
-	else if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
-		entry_cost += ROW_COST;
+	if (cost->plan.negated ? cost->plan.direction == 0 : !cost->plan.index_only)
+		entry_cost += ROARING64_ENTRY_COST;
 	/* it reads all entries if that is cheaper than to search */
-	return pages * random_page_cost + found_cost +
+	return pages * random_page_cost +
 		Min(cost->searches * cost->plan.descent_cost + entries * entry_cost,
 			cost->plan.descent_cost + index->tuples * entry_cost);
 }
@@ -174,11 +164,11 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
 	batched += cost->order * Min(together - batched, 0);
-	if (cost->bitmap != NULL)
-		batched = pages_hit(Min(batched, cost->bitmap_pages), rows_fetched(cost));
+	if (cost->others != NULL)
+		batched = pages_hit(Min(batched, cost->plan.bitmap_pages), rows_fetched(cost));
 	batched *= random_page_cost -
 		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
-	if (cost->bitmap == NULL)
+	if (cost->others == NULL)
 		batched = Min(batched, in_order);
 	return (cost->plan.direction != 0 ? in_order : batched) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
@@ -313,12 +303,11 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	conditions = list_make1(test.clause->clause);
 	sets = list_make1(test.set);
-	/* of the child, core's bitmap scan, only the bitmap is executed */
 	if (custom_plans != NIL)
 	{
+		scan->custom_plans = custom_plans;
 		bitmap_scan = linitial_node(BitmapHeapScan, custom_plans);
-		scan->custom_plans = list_make1(outerPlan(bitmap_scan));
-		others = bitmap_scan->bitmapqualorig;
+		others = copyObject(bitmap_scan->bitmapqualorig);
 	}
 	foreach(cell, clauses)
 	{
@@ -336,6 +325,9 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				  list_member(bitmap_scan->scan.plan.qual, clause->clause)))
 			rest = lappend(rest, clause);
 	}
+	/* its rows are tested as all are, and returned whole */
+	if (bitmap_scan != NULL)
+		bitmap_scan->scan.plan.targetlist = bitmap_scan->scan.plan.qual = NIL;
 
 	scan->custom_exprs = list_make4(test.id, sets,
 									make_ands_explicit(conditions), others);
@@ -384,11 +376,11 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 
 	path->startup_cost = cost->plan.descent_cost;
 	path->total_cost = index_cost(root, cost);
-	if (cost->bitmap != NULL)
+	if (cost->others != NULL)
 	{
-		custom->custom_paths = list_make1(cost->bitmap);
-		path->parallel_safe = path->parallel_safe && cost->bitmap->parallel_safe;
-		path->startup_cost = path->total_cost += cost->bitmap_cost;
+		custom->custom_paths = list_make1(cost->others);
+		path->parallel_safe = path->parallel_safe && cost->others->parallel_safe;
+		path->total_cost += cost->plan.bitmap_cost;
 	}
 	path->total_cost += pages_cost(root, cost);
 
@@ -558,22 +550,18 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
 	return rel->pathlist;
 }
 
-/* Offers lookups that fetch only what a bitmap of other indexes has, too. */
+/*
+ * Offers lookups with a bitmap scan of other indexes.  Since they adapt, they cost as
+ * little as the best of the lookup, the bitmap scan and both.
+ */
 static void
 add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 				   const LookupTest *test, const Path *lookup)
 {
 	RelOptInfo *rel = like->parent;
-	Cost		alone;
 	ListCell   *cell;
 
 	cost.plan.index_only = false;
-	cost.plan.table_cost = HUGE_VAL;
-	/* a set that is not known may have most of the ids */
-	if (cost.least_cost > 0)
-		cost.selectivity = Max(cost.selectivity, 0.5);
-	cost.least_cost = 0;
-	alone = index_cost(root, &cost) + pages_cost(root, &cost);
 	foreach(cell, other_paths(root, cost.index, test))
 	{
 		Path	   *bitmap = lfirst(cell);
@@ -585,23 +573,23 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		else if (!IsA(bitmap, IndexPath) ||
 				 ((IndexPath *) bitmap)->indexclauses == NIL)
 			continue;
-		cost.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
-												 &cost.bitmap_cost, &tuples);
-		cost.bitmap_share = tuples / Max(rel->tuples, 1);
-		/* core does not charge for all that its bitmaps take */
-		cost.bitmap_cost += 2 * tuples * ROW_COST;
-		cost.bitmap = (Path *)
+		cost.plan.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
+													  &cost.plan.bitmap_cost, &tuples);
+		cost.plan.bitmap_share = tuples / Max(rel->tuples, 1);
+		/* core takes the rows of ranges of pages to be all over the table */
+		if (IsA(bitmap, IndexPath) &&
+			((IndexPath *) bitmap)->indexinfo->relam == BRIN_AM_OID)
+			tuples = cost.plan.bitmap_pages = cost.plan.bitmap_share * rel->pages;
+		/* nor does it charge for all that its bitmaps take */
+		cost.plan.bitmap_cost += 2 * tuples * ROARING64_ENTRY_COST;
+		cost.others = (Path *)
 			create_bitmap_heap_path(root, bitmap->parent, bitmap, NULL, 1, 0);
 		path = make_lookup_path(root, &cost, like, test, NIL);
-		/* the price of the lookup alone has a bound, which is a hope */
-		if (path->total_cost < 0.7 * alone)
-			path->total_cost = Min(path->total_cost, 0.9 * lookup->total_cost);
+		path->total_cost = 0.9 * Min(path->total_cost,
+									 Min(lookup->total_cost,
+										 cost.others->total_cost));
 		path->startup_cost = Min(path->startup_cost, path->total_cost);
-		/* core takes the rows of ranges of pages to be all over the table */
-		if (!IsA(bitmap, IndexPath) ||
-			((IndexPath *) bitmap)->indexinfo->relam != BRIN_AM_OID ||
-			path->total_cost < cost.bitmap_share * cost.read_cost)
-			add_path(rel, path);
+		add_path(rel, path);
 	}
 }
 

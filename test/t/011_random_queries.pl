@@ -77,7 +77,9 @@ sub compare
 	}
 	$plans{negated}++ if $plan =~ /Index Cond: \(*NOT/;
 	$plans{both}++ if $plan =~ /Index Cond: .* AND \(NOT/;
-	$plans{intersection}++ if $plan =~ /Lookup\)(?:(?!->).)*Recheck Cond/s;
+	# of the bitmap scan below a lookup only the bitmap, or all
+	$plans{intersection}++ if $plan =~ /Bitmap Heap Scan.*never executed\)\n(?:(?!.*->  ).*\n)*.*->  Bitmap.*\(actual/;
+	$plans{'lookup, then bitmap'}++ if $plan =~ /^( *)(?:->  )?Custom Scan.*\n(?:\1  .*\n)*?\1 +->  Bitmap Heap Scan.*\(actual/m;
 	$plans{outer}++ if $plan =~ /Left Join.*Lookup/s;
 	$plans{cursor}++ if $plan =~ /Lookup/ && $found =~ /^= \d/m;
 	$plans{workers}++ if $plan =~ /Workers Launched: [1-9]/;
@@ -123,9 +125,10 @@ else
 for my $kind ('Roaring64 Lookup', 'ANY', 'Index Scan', 'Index Only Scan', 'Bitmap Index Scan',
 	'Merge Join', 'Merge Append', 'Unique', 'WindowAgg', 'Limit', 'Memoize',
 	'Left Join', 'Right Join', 'Full Join', 'Semi Join', 'Anti Join',
-	'cursor', 'negated', 'both', 'outer', 'intersection', 'workers', 'lookups in workers')
+	'cursor', 'negated', 'both', 'outer', 'lookup, then bitmap', 'workers', 'lookups in workers')
 {
 	cmp_ok($plans{$kind} || 0, '>=', 5, "plans with $kind") if $executed >= 1000;
 }
+cmp_ok($plans{intersection} || 0, '>=', 1, 'plans with intersection') if $executed >= 1000;
 
 done_testing();
