@@ -212,16 +212,6 @@ add_range(SearchKeys *search, int64 first, int64 last)
 }
 
 /*
- * The ith of steps + 1 evenly spaced numbers from 0 to span.  steps is
- * small; steps * span may exceed 64 bits.
- */
-static uint64
-spaced(uint64 span, uint64 steps, uint64 i)
-{
-	return span / steps * i + span % steps * i / steps;
-}
-
-/*
  * Adds the keys of the set, or of the integers from lo to hi if it is NULL: all, or
  * as many as are enough, each as a single key.
  */
@@ -236,7 +226,8 @@ require(SearchKeys *search, r64_set *set, int64 lo, int64 hi)
 	search->inexact |= (steps < span);
 	for (uint64 i = 0; i <= steps; i++)
 	{
-		uint64		position = spaced(span, steps, i);
+		/* span * i / steps, but the product could exceed 64 bits */
+		uint64		position = span / steps * i + span % steps * i / steps;
 		int64		key = (int64) ((uint64) first + position);
 
 		if (set != NULL)
