@@ -390,9 +390,7 @@ roaring64_gin_compare_partial(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(key > search->last ? 1 : 0);
 }
 
-/*
- * AND of the keys if GIN_FALSE decides, OR if GIN_TRUE does.
- */
+/* AND of the keys if GIN_FALSE decides, OR if GIN_TRUE does. */
 static GinTernaryValue
 combine_keys(const GinTernaryValue *check, int nkeys, GinTernaryValue decides)
 {
@@ -429,27 +427,14 @@ roaring64_gin_triconsistent(PG_FUNCTION_ARGS)
 	bool		inexact = strategy == GIN_EQUAL ||
 		(nkeys > 0 && (get_shift(fcinfo) > 0 ||
 					   ((SearchKey *) extra_data[0])->inexact));
+	bool		any = strategy == GIN_OVERLAPS_SET ||
+		strategy == GIN_OVERLAPS_RANGE;
 	GinTernaryValue result;
 
-	switch (strategy)
-	{
-		case GIN_CONTAINS_SET:
-		case GIN_CONTAINS_ELEMENT:
-		case GIN_CONTAINS_RANGE:
-		case GIN_EQUAL:
-			result = combine_keys(check, nkeys, GIN_FALSE);
-			break;
-		case GIN_OVERLAPS_SET:
-		case GIN_OVERLAPS_RANGE:
-			result = combine_keys(check, nkeys, GIN_TRUE);
-			break;
-		case GIN_CONTAINED_SET:
-		case GIN_CONTAINED_RANGE:
-			result = GIN_MAYBE; /* whichever keys it has */
-			break;
-		default:
-			elog(ERROR, "unknown strategy number: %d", strategy);
-	}
+	/* whichever keys it has, it may have others that the operand lacks */
+	if (strategy == GIN_CONTAINED_SET || strategy == GIN_CONTAINED_RANGE)
+		PG_RETURN_GIN_TERNARY_VALUE(GIN_MAYBE);
+	result = combine_keys(check, nkeys, any ? GIN_TRUE : GIN_FALSE);
 	if (result == GIN_TRUE && inexact)
 		result = GIN_MAYBE;
 	PG_RETURN_GIN_TERNARY_VALUE(result);
