@@ -127,7 +127,6 @@ extern double roaring64_share_passing(const SetStats *stats, TestKind kind,
 extern double roaring64_mean_size(VariableStatData *vardata, double most);
 extern double roaring64_probe_size(Probe *probe);
 extern double roaring64_expected_hits(const SetStats *stats, Probe *probe);
-extern double roaring64_average_frequency(const SetStats *stats);
 
 /* idstats.c */
 extern double roaring64_share_in_set(PlannerInfo *root,

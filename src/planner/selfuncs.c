@@ -81,21 +81,6 @@ describe_test(Oid function, List *args, Test *test)
 	return true;
 }
 
-/* A column of sets against an unknown value. */
-static double
-set_against_unknown(PlannerInfo *root, const Test *test, Node *other,
-					const SetStats *stats)
-{
-	double		n;
-
-	if (roaring64_average_frequency(stats) < 0 || test->right == INT8RANGEOID)
-		return ROARING64_DEFAULT_SHARE;
-	n = test->right == INT8OID ? 1 :
-		roaring64_expected_cardinality(root, other, NULL);
-	return n < 0 ? ROARING64_DEFAULT_SHARE :
-		roaring64_share_passing(stats, test->kind, NULL, n);
-}
-
 /* A column of sets, on the left, against any value. */
 static double
 set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
@@ -104,12 +89,15 @@ set_selectivity(PlannerInfo *root, const Test *test, VariableStatData *vardata,
 	SetStats	stats;
 	Probe		probe;
 	bool		is_known = roaring64_make_probe(root, other, &probe);
-	double		share;
+	double		size = is_known ? 0 : test->right == INT8OID ? 1 :
+		roaring64_expected_cardinality(root, other, NULL);
+	double		share = ROARING64_DEFAULT_SHARE;
 
 	roaring64_load_stats(vardata, test->function, true, &stats);
-	share = stats.nonnull *
-		(is_known ? roaring64_share_passing(&stats, test->kind, &probe, 0) :
-		 set_against_unknown(root, test, other, &stats));
+	if (size >= 0)
+		share = roaring64_share_passing(&stats, test->kind,
+										is_known ? &probe : NULL, size);
+	share *= stats.nonnull;
 	roaring64_free_stats(&stats);
 	return share;
 }

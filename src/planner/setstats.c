@@ -284,15 +284,6 @@ roaring64_expected_hits(const SetStats *stats, Probe *probe)
 	return stats->distinct > 0 ? make_tally(stats, probe).hits : -1;
 }
 
-/* The chance that a set has a given element of the column; -1 if unknown. */
-double
-roaring64_average_frequency(const SetStats *stats)
-{
-	if (stats->distinct <= 0 || stats->average < 0)
-		return -1;
-	return Min(stats->average / stats->distinct, 1);
-}
-
 /*
  * Rows of a column: those with one of the most common sets, or those with sets of
  * similar size, up to 1.5 times the least.  Or the other side of a test.
@@ -446,7 +437,8 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 		(size > 0 && stats->average > 0 && stats->distinct <= 0))
 		return ROARING64_DEFAULT_SHARE;
 	if (probe == NULL)
-		add_to_tally(&tally, size, roaring64_average_frequency(stats));
+		add_to_tally(&tally, size,
+					 Min(stats->average / Max(stats->distinct, 1), 1));
 	else if (kind == TEST_CONTAINS && is_range)
 	{
 		/*

@@ -525,6 +525,12 @@ SELECT within(2, q) FROM unnest(ARRAY[
 	'SELECT m.id FROM messages m WHERE m.id <@ (SELECT sent - sent FROM member u WHERE u.id = 8)',
 	'SELECT e FROM member u, roaring64_elements(sent - int8range(1, 50000)) e WHERE u.id = 8']) q;
 DROP TABLE member, other_key;
+-- a column of empty sets, and what is known only when the query runs
+CREATE TABLE nothing AS SELECT roaring64 '{}' AS s FROM generate_series(1, 1000);
+ANALYZE nothing;
+SELECT within(2, 'SELECT FROM nothing WHERE s ' || q) FROM unnest(ARRAY[
+	'@> (SELECT 5::bigint)', '&& (SELECT s FROM nothing LIMIT 1)', '@> (SELECT s FROM nothing LIMIT 1)']) q;
+DROP TABLE nothing;
 -- a known set is computed once a plan, not for each partition
 CREATE SEQUENCE calls;
 CREATE FUNCTION scattered_ids() RETURNS roaring64 LANGUAGE sql STABLE AS
