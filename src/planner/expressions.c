@@ -386,10 +386,11 @@ operation_cardinality(PlannerInfo *root, Node *node)
 /*
  * How many elements the set has that an expression gives: those of a constant, the
  * average of a column; -1 if unknown.  If part is a known set or range, only the
- * elements in it are counted.
+ * elements in it are counted.  Else at most "most" are, for a column in each row.
  */
 double
-roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
+roaring64_expected_matches(PlannerInfo *root, Node *node, Node *part,
+						   double most)
 {
 	Probe		probe;
 	bool		in_part = part != NULL && roaring64_make_probe(root, part, &probe);
@@ -406,39 +407,16 @@ roaring64_expected_cardinality(PlannerInfo *root, Node *node, Node *part)
 	else if (in_part && load_column_stats(root, node, true, &stats))
 	{
 		n = roaring64_expected_hits(&stats, &probe);
-		if (n < 0)
-			n = stats.average;
 		roaring64_free_stats(&stats);
 	}
 	else if (!in_part && examine_column(root, node, &vardata))
 	{
-		n = roaring64_mean_size(&vardata, HUGE_VAL);
+		n = roaring64_mean_size(&vardata, most);
 		ReleaseVariableStats(vardata);
 	}
 	else
 		n = operation_cardinality(root, node);
-	return in_part ? Min(n, roaring64_probe_size(&probe)) : n;
-}
-
-/*
- * How many of some ids the set has that an expression gives, at most; -1 if unknown.
- * For a column it is the average over the rows, in each of which a huge set counts
- * for no more than all ids.
- */
-double
-roaring64_expected_matches(PlannerInfo *root, Node *node, double ids)
-{
-	VariableStatData vardata;
-	double		n;
-
-	node = estimated_expression(&root, node);
-	if (examine_column(root, node, &vardata))
-	{
-		n = roaring64_mean_size(&vardata, ids);
-		ReleaseVariableStats(vardata);
-		return n;
-	}
-	return Min(roaring64_expected_cardinality(root, node, NULL), ids);
+	return Min(n, in_part ? roaring64_probe_size(&probe) : most);
 }
 
 /*

@@ -230,7 +230,7 @@ count_searches(PlannerInfo *root, const LookupTest *test, bool is_join,
 	n = cost->is_known ? roaring64_count_runs(&known) : -1;
 	rows = rows_per_id(root, test->id, cost->is_known ? &known : NULL, &n, cost);
 	if (!cost->is_known)
-		n = roaring64_expected_matches(root, test->set, tuples / rows);
+		n = roaring64_expected_matches(root, test->set, NULL, tuples / rows);
 	/* nor are there more than the column has values between its elements */
 	if (cost->is_known && r64_min(&known, &lo) && r64_max(&known, &hi))
 		n = Min(n, 1 + cost->selectivity * tuples / rows *

@@ -29,6 +29,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/transam.h"
 #include "fmgr.h"
 
@@ -113,10 +115,10 @@ extern bool roaring64_make_probe(PlannerInfo *root, Node *node, Probe *probe);
 extern bool roaring64_constant_set(PlannerInfo *root, Node *node,
 								   r64_set *set);
 extern double roaring64_share_empty(PlannerInfo *root, Node *node);
-extern double roaring64_expected_cardinality(PlannerInfo *root, Node *node,
-											 Node *part);
 extern double roaring64_expected_matches(PlannerInfo *root, Node *node,
-										 double ids);
+										 Node *part, double most);
+#define roaring64_expected_cardinality(root, node, part) \
+	roaring64_expected_matches(root, node, part, HUGE_VAL)
 
 /* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,

@@ -143,7 +143,7 @@ static double
 share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
 {
 	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_matches(root, set, distinct);
+	double		n = roaring64_expected_matches(root, set, NULL, distinct);
 
 	if (n < 0)
 		n = ROARING64_DEFAULT_CARDINALITY;

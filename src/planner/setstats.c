@@ -277,11 +277,15 @@ make_tally(const SetStats *stats, Probe *probe)
 	return tally;
 }
 
-/* How many elements of a probe a non-null row has, on average; -1 if unknown. */
+/*
+ * How many elements of a probe a non-null row has, on average; all of the row's if
+ * nothing is known of its elements, and -1 if their number is not known either.
+ */
 double
 roaring64_expected_hits(const SetStats *stats, Probe *probe)
 {
-	return stats->distinct > 0 ? make_tally(stats, probe).hits : -1;
+	return stats->distinct > 0 ? make_tally(stats, probe).hits :
+		stats->average;
 }
 
 /*
