@@ -123,46 +123,32 @@ null_fraction(const VariableStatData *vardata)
 }
 
 /*
- * If the variable is an integer column cast to bigint, makes it the column, which
- * has statistics.
+ * A column of integers, on the left, looked up in a set.  If it is cast to bigint,
+ * the column itself has the statistics, and *vardata becomes the column.
  */
-static void
-look_through_cast(PlannerInfo *root, VariableStatData *vardata)
-{
-	Node	   *cast = vardata->var;
-
-	if (HeapTupleIsValid(vardata->statsTuple) || vardata->rel == NULL ||
-		!roaring64_is_cast(cast))
-		return;
-	ReleaseVariableStats(*vardata);
-	examine_variable(root, linitial(((FuncExpr *) cast)->args), 0, vardata);
-}
-
-/* The share of the values of a column that are in an unknown set. */
-static double
-share_looked_up(PlannerInfo *root, VariableStatData *vardata, Node *set)
-{
-	double		distinct = distinct_values(vardata);
-	double		n = roaring64_expected_matches(root, set, NULL, distinct);
-
-	if (n < 0)
-		n = ROARING64_DEFAULT_CARDINALITY;
-	return Min(n / distinct, 1);
-}
-
-/* A column of bigint, on the left, looked up in a set. */
 static double
 element_selectivity(PlannerInfo *root, const Test *test,
 					VariableStatData *vardata, Node *other)
 {
+	Node	   *cast = vardata->var;
+	double		distinct;
+	double		n;
 	r64_set		set;
 
-	look_through_cast(root, vardata);
-	if (!roaring64_constant_set(root, other, &set))
-		return (1 - null_fraction(vardata)) *
-			share_looked_up(root, vardata, other);
-	return roaring64_share_in_set(root, vardata, test->function,
-								  distinct_values(vardata), &set);
+	if (!HeapTupleIsValid(vardata->statsTuple) && vardata->rel != NULL &&
+		roaring64_is_cast(cast))
+	{
+		ReleaseVariableStats(*vardata);
+		examine_variable(root, linitial(((FuncExpr *) cast)->args), 0, vardata);
+	}
+	distinct = distinct_values(vardata);
+	if (roaring64_constant_set(root, other, &set))
+		return roaring64_share_in_set(root, vardata, test->function, distinct,
+									  &set);
+	n = roaring64_expected_matches(root, other, NULL, distinct);
+	if (n < 0)
+		n = ROARING64_DEFAULT_CARDINALITY;
+	return (1 - null_fraction(vardata)) * Min(n / distinct, 1);
 }
 
 /* The estimator for a restriction, by function. */
@@ -223,11 +209,11 @@ estimate_join(PlannerInfo *root, Oid function, List *args,
 	if (test.left == INT8OID || test.right == INT8OID)
 	{
 		bool		is_left = test.left == INT8OID;
-		VariableStatData *element = is_left ? &left : &right;
+		VariableStatData *set = is_left ? &right : &left;
 
-		look_through_cast(root, element);
-		selectivity = (1 - null_fraction(&left)) * (1 - null_fraction(&right)) *
-			share_looked_up(root, element, (is_left ? &right : &left)->var);
+		selectivity = (1 - null_fraction(set)) *
+			element_selectivity(root, &test, is_left ? &left : &right,
+								set->var);
 	}
 
 	if (jointype == JOIN_SEMI || jointype == JOIN_ANTI)
