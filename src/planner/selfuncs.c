@@ -170,11 +170,10 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 
 		/* get_restriction_variable() would compute this for every estimate */
 		Node	   *other = roaring64_estimate_once(root, vars[1 - column].var);
+		Test		swapped = {-test.kind, test.right, test.left, function};
 
-		if (column == 1 &&
-			describe_test(function, list_make2(lsecond(args), linitial(args)),
-						  &test))
-			test.kind = -test.kind;
+		if (column == 1)
+			test = swapped;
 		if (IsA(other, Const) && ((Const *) other)->constisnull)
 			selectivity = 0;	/* all of our tests are strict */
 		else if (roaring64_is_type(test.left))
@@ -189,10 +188,7 @@ estimate_restriction(PlannerInfo *root, Oid function, List *args,
 	return selectivity;
 }
 
-/*
- * The estimator for a join, by function.  For two columns of sets it is a constant,
- * as for two columns of arrays.
- */
+/* The estimator for a join, by function. */
 static Selectivity
 estimate_join(PlannerInfo *root, Oid function, List *args,
 			  JoinType jointype, SpecialJoinInfo *sjinfo)
@@ -397,13 +393,10 @@ PG_FUNCTION_INFO_V1(roaring64_contsel);
 Datum
 roaring64_contsel(PG_FUNCTION_ARGS)
 {
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			operator = PG_GETARG_OID(1);
-	List	   *args = (List *) PG_GETARG_POINTER(2);
-	int			varRelid = PG_GETARG_INT32(3);
-
-	PG_RETURN_FLOAT8(estimate_restriction(root, get_opcode(operator),
-										  args, varRelid));
+	PG_RETURN_FLOAT8(estimate_restriction((PlannerInfo *) PG_GETARG_POINTER(0),
+										  get_opcode(PG_GETARG_OID(1)),
+										  (List *) PG_GETARG_POINTER(2),
+										  PG_GETARG_INT32(3)));
 }
 
 /*
@@ -414,14 +407,11 @@ PG_FUNCTION_INFO_V1(roaring64_contjoinsel);
 Datum
 roaring64_contjoinsel(PG_FUNCTION_ARGS)
 {
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			operator = PG_GETARG_OID(1);
-	List	   *args = (List *) PG_GETARG_POINTER(2);
-	JoinType	jointype = (JoinType) PG_GETARG_INT16(3);
-	SpecialJoinInfo *sjinfo = (SpecialJoinInfo *) PG_GETARG_POINTER(4);
-
-	PG_RETURN_FLOAT8(estimate_join(root, get_opcode(operator), args,
-								   jointype, sjinfo));
+	PG_RETURN_FLOAT8(estimate_join((PlannerInfo *) PG_GETARG_POINTER(0),
+								   get_opcode(PG_GETARG_OID(1)),
+								   (List *) PG_GETARG_POINTER(2),
+								   (JoinType) PG_GETARG_INT16(3),
+								   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
 }
 
 /* The number of runs of consecutive elements of a set, or an estimate if many. */
