@@ -449,24 +449,17 @@ support_cost(SupportRequestCost *request)
 
 #if ROARING64_MODIFIES_IN_PLACE
 /*
- * The argument of an operation with an element that is the requested variable,
- * which can be changed in place; or NULL.
+ * The set of an operation with an element, its first argument, if that is the
+ * requested variable, which can be changed in place; or NULL.
  */
 static Param *
 support_in_place(SupportRequestModifyInPlace *request)
 {
-	ListCell   *cell;
+	Param	   *param = linitial(request->args);
 
-	if (exprType(llast(request->args)) != INT8OID)
-		return NULL;
-	foreach(cell, request->args)
-	{
-		Param	   *param = lfirst(cell);
-
-		if (IsA(param, Param) && param->paramkind == PARAM_EXTERN &&
-			param->paramid == request->paramid)
-			return param;
-	}
+	if (exprType(llast(request->args)) == INT8OID && IsA(param, Param) &&
+		param->paramkind == PARAM_EXTERN && param->paramid == request->paramid)
+		return param;
 	return NULL;
 }
 #endif
