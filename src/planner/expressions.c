@@ -2,7 +2,7 @@
  *
  * expressions.c
  *	  What the planner can know of an expression: the function that it calls, its
- *	  value, its number of elements, and the cost of a set operation.
+ *	  value, its number of elements, and the cost of a test or a set operation.
  *
  * Which rows pass a test is estimated in selfuncs.c.
  *
@@ -19,6 +19,12 @@
 
 #include "planner/planner.h"
 #include "type/roaring64.h"
+
+/*
+ * The cost of a test of an integer and a set that is a parameter, in operators: less
+ * than that of a function in PL/pgSQL, which is to be called later.
+ */
+#define PARAMETER_COST		20
 
 /* The C function behind a function of an extension, or NULL. */
 PGFunction
@@ -420,27 +426,51 @@ roaring64_expected_matches(PlannerInfo *root, Node *node, Node *part,
 }
 
 /*
- * The cost of a set operation, which reads the elements of its operands.  NULL for
- * one with an element, which copies a set.
+ * The cost of a test of two sets or of a set operation: elements of both are read,
+ * but a test reads a constant only once.  A test of an integer against a parameter
+ * costs more than one against a constant, as a large set is not recognised when it
+ * comes again; so for many rows the server prefers the plan with the constant.  NULL
+ * for other tests, and for an operation with an element, which copies a set.
  */
-static SupportRequestCost *
-support_cost(SupportRequestCost *request)
+SupportRequestCost *
+roaring64_support_cost(SupportRequestCost *request, bool is_test)
 {
 	Oid			function;
 	List	   *args = request->node == NULL ? NIL :
 		roaring64_call(request->node, &function);
 	double		cost = ROARING64_SET_COST;
+	Oid			left;
+	Oid			right;
 	ListCell   *cell;
 
-	if (list_length(args) != 2 || exprType(lsecond(args)) == INT8OID)
+	if (list_length(args) != 2)
 		return NULL;
-	foreach(cell, args)
+	left = getBaseType(exprType(linitial(args)));
+	right = getBaseType(exprType(lsecond(args)));
+	if (left == INT8OID || right == INT8OID)
 	{
-		double		n = roaring64_is_type(getBaseType(exprType(lfirst(cell)))) ?
-			roaring64_expected_cardinality(request->root, lfirst(cell), NULL) : 0;
+		Param	   *set = list_nth(args, left == INT8OID);
 
-		cost += ROARING64_ELEMENT_COST *
-			(n < 0 ? ROARING64_DEFAULT_CARDINALITY : n);
+		if (!is_test || !IsA(set, Param) || set->paramkind != PARAM_EXTERN)
+			return NULL;
+		cost = PARAMETER_COST;
+	}
+	else if (is_test && !roaring64_is_type(right))
+		return NULL;
+	else
+	{
+		foreach(cell, args)
+		{
+			Node	   *arg = lfirst(cell);
+			double		n;
+
+			if ((is_test && IsA(arg, Const)) ||
+				!roaring64_is_type(getBaseType(exprType(arg))))
+				continue;
+			n = roaring64_expected_cardinality(request->root, arg, NULL);
+			cost += ROARING64_ELEMENT_COST *
+				(n < 0 ? ROARING64_DEFAULT_CARDINALITY : n);
+		}
 	}
 	request->startup = 0;
 	request->per_tuple = cpu_operator_cost * cost;
@@ -475,7 +505,7 @@ roaring64_setop_support(PG_FUNCTION_ARGS)
 	Node	   *node = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(node, SupportRequestCost))
-		PG_RETURN_POINTER(support_cost((SupportRequestCost *) node));
+		PG_RETURN_POINTER(roaring64_support_cost((SupportRequestCost *) node, false));
 #if ROARING64_MODIFIES_IN_PLACE
 	if (IsA(node, SupportRequestModifyInPlace))
 		PG_RETURN_POINTER(support_in_place((SupportRequestModifyInPlace *) node));

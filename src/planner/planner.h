@@ -119,6 +119,8 @@ extern double roaring64_expected_matches(PlannerInfo *root, Node *node,
 										 Node *part, double most);
 #define roaring64_expected_cardinality(root, node, part) \
 	roaring64_expected_matches(root, node, part, HUGE_VAL)
+extern SupportRequestCost *roaring64_support_cost(SupportRequestCost *request,
+												  bool is_test);
 
 /* setstats.c */
 extern void roaring64_load_stats(VariableStatData *vardata, Oid function,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * selfuncs.c
- *	  Selectivities and costs of @>, <@ and &&, and rows of the functions that return
- *	  a set's elements.
+ *	  Selectivities of @>, <@ and &&, what GIN costs for them, and rows of the
+ *	  functions that return a set's elements.
  *
  * One restriction and one join estimator serve all of these operators and the
  * functions behind them.  They use our statistics of a column of sets (setstats.c),
@@ -28,13 +28,7 @@
 #include "planner/planner.h"
 #include "type/roaring64.h"
 
-/*
- * The cost of a test of an integer and a set that is a parameter, in operators: less
- * than that of a function in PL/pgSQL, which is to be called later.
- */
-#define PARAMETER_COST		20
-
-/* The cost of checking a key for a row in GIN, likewise. */
+/* The cost of checking a key for a row in GIN, in operators. */
 #define KEY_COST	2
 
 /* Runs of a constant set to count; the others are taken to be alike. */
@@ -310,50 +304,6 @@ roaring64_cost_gin(RelOptInfo *rel)
 	}
 }
 
-static bool
-is_parameter(Node *node)
-{
-	return IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN;
-}
-
-/*
- * The cost of a test of two sets: their elements are read, but those of a constant
- * only once.  A test of an integer against a parameter costs more than one against a
- * constant, as a large set is not recognised when it comes again; so for many rows
- * the server prefers the plan with the constant.  NULL for other tests.
- */
-static SupportRequestCost *
-support_cost(SupportRequestCost *request)
-{
-	Oid			function;
-	List	   *args = request->node == NULL ? NIL :
-		roaring64_call(request->node, &function);
-	double		cost = ROARING64_SET_COST;
-	Test		test;
-	ListCell   *cell;
-
-	if (args == NIL || !describe_test(function, args, &test))
-		return NULL;
-	if (roaring64_is_type(test.left) && roaring64_is_type(test.right))
-	{
-		foreach(cell, args)
-		{
-			if (!IsA(lfirst(cell), Const))
-				cost += ROARING64_ELEMENT_COST *
-					Max(roaring64_expected_cardinality(request->root,
-													   lfirst(cell), NULL), 0);
-		}
-	}
-	else if ((test.right == INT8OID && is_parameter(linitial(args))) ||
-			 (test.left == INT8OID && is_parameter(lsecond(args))))
-		cost = PARAMETER_COST;
-	else
-		return NULL;
-	request->startup = 0;
-	request->per_tuple = cpu_operator_cost * cost;
-	return request;
-}
-
 /*
  * roaring64_test_support(internal) returns internal: for the functions behind @>,
  * <@ and &&, their cost and selectivity, and conditions that replace them or that
@@ -371,7 +321,7 @@ roaring64_test_support(PG_FUNCTION_ARGS)
 	if (IsA(node, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(roaring64_support_index((SupportRequestIndexCondition *) node));
 	if (IsA(node, SupportRequestCost))
-		PG_RETURN_POINTER(support_cost((SupportRequestCost *) node));
+		PG_RETURN_POINTER(roaring64_support_cost((SupportRequestCost *) node, true));
 	if (!IsA(node, SupportRequestSelectivity))
 		PG_RETURN_POINTER(NULL);
 	request->selectivity =
