@@ -43,9 +43,9 @@ typedef struct SetEntry
 static HTAB *sets = NULL;
 
 /*
- * The statements.  %1 and %2 stand for the tables of claims and of chunks.
- * Parameters and columns are a letter each: k a key, i an id, I ids, c a chunk's
- * number, C several, p a boolean, t a time, m members.
+ * The statements, each on a table of the set.  Parameters and columns are a letter
+ * each: k a key, i an id, I ids, c a chunk's number, C several, p a boolean, t a time,
+ * m members.
  *
  * A statement that writes one row has a generic plan; on Citus so has one that reads.
  * Elsewhere a custom plan for an array uses the index if the table has many rows
@@ -61,12 +61,13 @@ static HTAB *sets = NULL;
 typedef struct Statement
 {
 	const char *text;
+	int			table;			/* that %1$s stands for */
 	const char *takes;
 	const char *columns;		/* of rows */
 	int			result;
 } Statement;
 
-#define ROWS "INSERT INTO %1 AS c (key, id, present, claimed_at)"
+#define ROWS "INSERT INTO %1$s AS c (key, id, present, claimed_at)"
 #define ONE " VALUES ($1, $2, $3, $4)"
 #define PUT(rows) \
 	ROWS rows \
@@ -80,33 +81,34 @@ typedef struct Statement
 
 static const Statement statements[DEDUP_STATEMENTS] = {
 	[DEDUP_LOOK_ROWS] = {
-		"SELECT id, present FROM %1" OF_KEY("id"),
-		"kI", "ip", SPI_OK_SELECT
+		"SELECT id, present FROM %1$s" OF_KEY("id"),
+		DEDUP_CLAIMS, "kI", "ip", SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_CHUNKS] = {
-		"SELECT chunk, ids FROM %2" OF_KEY("chunk"),
-		"kC", "cm", SPI_OK_SELECT
+		"SELECT chunk, ids FROM %1$s" OF_KEY("chunk"),
+		DEDUP_CHUNKS, "kC", "cm", SPI_OK_SELECT
 	},
 	[DEDUP_LOOK_FLOORS] = {
-		"SELECT chunk, ids FROM %2 AS c WHERE key OPERATOR(pg_catalog.=) $1"
-		" AND chunk OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT (SELECT chunk FROM %2 AS b"
+		"SELECT chunk, ids FROM %1$s AS c WHERE key OPERATOR(pg_catalog.=) $1"
+		" AND chunk OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT (SELECT chunk FROM %1$s AS b"
 		" WHERE b.key OPERATOR(pg_catalog.=) $1 AND b.chunk OPERATOR(pg_catalog.<=) n"
 		" ORDER BY chunk DESC LIMIT 1) FROM pg_catalog.unnest($2) AS n))",
-		"kC", "cm", SPI_OK_SELECT
+		DEDUP_CHUNKS, "kC", "cm", SPI_OK_SELECT
 	},
 	[DEDUP_INSERT] = {
 		ROWS ONE " ON CONFLICT (key, id) DO NOTHING",
-		"kipt", "", SPI_OK_INSERT
+		DEDUP_CLAIMS, "kipt", "", SPI_OK_INSERT
 	},
 	[DEDUP_PUT_ONE] = {
-		PUT(ONE), "kipt", "ip", SPI_OK_INSERT_RETURNING
+		PUT(ONE), DEDUP_CLAIMS, "kipt", "ip", SPI_OK_INSERT_RETURNING
 	},
 	[DEDUP_PUT_MANY] = {
 		"WITH put AS (" PUT(" SELECT $1, i, $3, $4 FROM pg_catalog.unnest($2) AS i")
-		") SELECT id, changed FROM put", "kIpt", "ip", SPI_OK_SELECT
+		") SELECT id, changed FROM put",
+		DEDUP_CLAIMS, "kIpt", "ip", SPI_OK_SELECT
 	},
 	[DEDUP_UNDO] = {
-		"DELETE FROM %1" OF_KEY("id"), "kI", "", SPI_OK_DELETE
+		"DELETE FROM %1$s" OF_KEY("id"), DEDUP_CLAIMS, "kI", "", SPI_OK_DELETE
 	}
 };
 
@@ -171,23 +173,6 @@ relation_name(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-/* The text of a statement with the names of its tables. */
-static char *
-statement_text(DedupSet *set, DedupStatement n)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (const char *p = statements[n].text; *p != '\0'; p++)
-	{
-		if (*p != '%')
-			appendStringInfoChar(&text, *p);
-		else
-			appendStringInfoString(&text, relation_name(set->tables[*++p - '0']));
-	}
-	return text.data;
-}
-
 /* The type that a letter of a statement stands for. */
 static Oid
 type_of(const DedupSet *set, char letter)
@@ -221,6 +206,7 @@ get_plan(DedupSet *set, DedupStatement n)
 	SPIPlanPtr	plan = set->plans[n];
 	int			nargs = strlen(statement->takes);
 	Oid			types[4];
+	char	   *query;
 	bool		one_plan;
 
 	if (plan != NULL)
@@ -229,7 +215,8 @@ get_plan(DedupSet *set, DedupStatement n)
 		types[i] = type_of(set, statement->takes[i]);
 	one_plan = statement->takes[1] == 'i' ||
 		(set->distributed && n != DEDUP_PUT_MANY && n != DEDUP_LOOK_FLOORS);
-	plan = SPI_prepare_cursor(statement_text(set, n), nargs, types, one_plan ?
+	query = psprintf(statement->text, relation_name(set->tables[statement->table]));
+	plan = SPI_prepare_cursor(query, nargs, types, one_plan ?
 							  CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
 	if (plan == NULL || SPI_keepplan(plan) != 0)
 		elog(ERROR, "could not prepare statement %d of a dedup set", (int) n);
