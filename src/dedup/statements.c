@@ -177,25 +177,13 @@ relation_name(Oid relid)
 static Oid
 type_of(const DedupSet *set, char letter)
 {
-	switch (letter)
-	{
-		case 'k':
-			return TEXTOID;
-		case 'i':
-			return set->id;
-		case 'I':
-			return set->ids;
-		case 'c':
-			return INT8OID;
-		case 'C':
-			return INT8ARRAYOID;
-		case 'p':
-			return BOOLOID;
-		case 't':
-			return TIMESTAMPTZOID;
-		default:
-			return set->members;
-	}
+	static const Oid types[] = {
+		['k'] = TEXTOID,['c'] = INT8OID,['C'] = INT8ARRAYOID,
+		['p'] = BOOLOID,['t'] = TIMESTAMPTZOID
+	};
+
+	return letter == 'i' ? set->id : letter == 'I' ? set->ids :
+		letter == 'm' ? set->members : types[(uint8) letter];
 }
 
 /* A statement of the set, prepared on first use. */
