@@ -58,52 +58,32 @@ typedef struct Batch
 	int			n;
 } Batch;
 
-static DedupId
-bigint_id(int64 value)
-{
-	uint64		high = pg_hton64((uint64) value ^ DEDUP_SIGN);
-	DedupId		id = {{0}};
-
-	memcpy(&id, &high, sizeof(high));
-	return id;
-}
-
 /* A value of a type as an id of a set. */
 static DedupId
 get_id(const DedupSet *set, Datum value, Oid type)
 {
 	bool		bigints = set->id == INT8OID;
+	DedupId		id = {{0}};
+	uint64		high;
 
-	switch (type)
-	{
-		case INT2OID:
-			if (bigints)
-				return bigint_id(DatumGetInt16(value));
-			break;
-		case INT4OID:
-			if (bigints)
-				return bigint_id(DatumGetInt32(value));
-			break;
-		case INT8OID:
-			if (bigints)
-				return bigint_id(DatumGetInt64(value));
-			break;
-		case UUIDOID:
-			if (!bigints)
-				return *DatumGetUUIDP(value);
-			break;
-		case TEXTOID:
-		case VARCHAROID:
-			value = CStringGetDatum(TextDatumGetCString(value));
-			if (bigints)
-				return bigint_id(DatumGetInt64(DirectFunctionCall1(int8in, value)));
-			return *DatumGetUUIDP(DirectFunctionCall1(uuid_in, value));
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("ids of dedup set \"%s\" are of type %s, not %s",
-					get_rel_name(set->tables[DEDUP_SET]),
-					format_type_be(set->id), format_type_be(type))));
+	if (type == TEXTOID || type == VARCHAROID)
+		value = DirectFunctionCall1(bigints ? int8in : uuid_in,
+									CStringGetDatum(TextDatumGetCString(value)));
+	else if (bigints && type == INT4OID)
+		value = Int64GetDatum(DatumGetInt32(value));
+	else if (bigints && type == INT2OID)
+		value = Int64GetDatum(DatumGetInt16(value));
+	else if (type != set->id)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("ids of dedup set \"%s\" are of type %s, not %s",
+						get_rel_name(set->tables[DEDUP_SET]),
+						format_type_be(set->id), format_type_be(type))));
+	if (!bigints)
+		return *DatumGetUUIDP(value);
+	high = pg_hton64((uint64) DatumGetInt64(value) ^ DEDUP_SIGN);
+	memcpy(&id, &high, sizeof(high));
+	return id;
 }
 
 /* Returns the elements of an array, or of an array's literal given as text. */
@@ -218,8 +198,7 @@ id_datum(const DedupSet *set, const DedupId *id)
 static State *
 row_state(const DedupSet *set, Batch *batch, Datum value)
 {
-	DedupId		id = set->id == UUIDOID ? *DatumGetUUIDP(value) :
-		bigint_id(DatumGetInt64(value));
+	DedupId		id = get_id(set, value, set->id);
 	DedupId    *found = bsearch(&id, batch->ids, batch->n, sizeof(DedupId),
 								dedup_compare);
 
