@@ -218,7 +218,7 @@ look_into_uuids(Batch *batch, int lo, Datum members, int64 *known)
 {
 	ArrayType  *array = DatumGetArrayTypeP(members);
 	int			n;
-	const DedupId *ids = dedup_uuids(array, &n);
+	const DedupId *ids = dedup_elements(array, UUIDOID, &n);
 
 	for (int i = lo; n > 0 && i < batch->n &&
 		 dedup_compare(&batch->ids[i], &ids[n - 1]) <= 0; i++)

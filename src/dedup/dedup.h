@@ -118,7 +118,7 @@ extern uint64 dedup_run(DedupSet *set, DedupStatement n, Datum *values,
 
 /* uuids.c */
 extern Datum dedup_uuid_array(const DedupId *ids, int n);
-extern const DedupId *dedup_uuids(ArrayType *array, int *n);
+extern const void *dedup_elements(ArrayType *array, Oid type, int *n);
 extern int64 dedup_number(const DedupId *id);
 extern int	dedup_compare(const void *a, const void *b);
 extern int	dedup_sort(DedupId *ids, const DedupId *given, int n);

@@ -17,6 +17,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 
@@ -61,8 +62,8 @@ dedup_uuid_array(const DedupId *ids, int n)
 }
 
 /* Returns the elements of an array, which must be of a type and not be NULL. */
-static const void *
-get_elements(ArrayType *array, Oid type, int *n)
+const void *
+dedup_elements(ArrayType *array, Oid type, int *n)
 {
 	if (ARR_ELEMTYPE(array) != type || array_contains_nulls(array))
 		ereport(ERROR,
@@ -71,13 +72,6 @@ get_elements(ArrayType *array, Oid type, int *n)
 				 errhint("Remove them with array_remove(array, NULL).")));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	return ARR_DATA_PTR(array);
-}
-
-/* Returns the ids of a uuid[], in its order. */
-const DedupId *
-dedup_uuids(ArrayType *array, int *n)
-{
-	return get_elements(array, UUIDOID, n);
 }
 
 /* The first 64 bits of an id. */
@@ -108,16 +102,9 @@ dedup_compare(const void *a, const void *b)
 int
 dedup_sort(DedupId *ids, const DedupId *given, int n)
 {
-	int			distinct = 0;
-
 	memcpy(ids, given, sizeof(DedupId) * n);
 	qsort(ids, n, sizeof(DedupId), dedup_compare);
-	for (int i = 0; i < n; i++)
-	{
-		if (i == 0 || dedup_compare(&ids[i], &ids[distinct - 1]) != 0)
-			ids[distinct++] = ids[i];
-	}
-	return distinct;
+	return (int) qunique(ids, n, sizeof(DedupId), dedup_compare);
 }
 
 /* The position of the first of n ascending ids whose first 64 bits are >= high. */
@@ -144,8 +131,8 @@ merge_uuids(FunctionCallInfo fcinfo, bool either)
 {
 	int			na;
 	int			nb;
-	const DedupId *a = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &na);
-	const DedupId *b = dedup_uuids(PG_GETARG_ARRAYTYPE_P(1), &nb);
+	const DedupId *a = dedup_elements(PG_GETARG_ARRAYTYPE_P(0), UUIDOID, &na);
+	const DedupId *b = dedup_elements(PG_GETARG_ARRAYTYPE_P(1), UUIDOID, &nb);
 	DedupId    *ids = MemoryContextAllocHuge(CurrentMemoryContext,
 											 sizeof(DedupId) * ((Size) na + nb + 1));
 	Datum		result;
@@ -225,17 +212,17 @@ begin_split(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
 		elog(ERROR, "return type must be a row type");
 	if (!PG_ARGISNULL(0))
 	{
-		given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(0), &n);
+		given = dedup_elements(PG_GETARG_ARRAYTYPE_P(0), UUIDOID, &n);
 		split->ids = MemoryContextAllocHuge(CurrentMemoryContext,
 											sizeof(DedupId) * ((Size) n + 1));
 		split->n = dedup_sort(split->ids, given, n);
 	}
 	if (!PG_ARGISNULL(1))
-		split->chunks = get_elements(PG_GETARG_ARRAYTYPE_P(1), INT8OID,
-									 &split->nchunks);
+		split->chunks = dedup_elements(PG_GETARG_ARRAYTYPE_P(1), INT8OID,
+									   &split->nchunks);
 	if (!PG_ARGISNULL(2))
 	{
-		given = dedup_uuids(PG_GETARG_ARRAYTYPE_P(2), &n);
+		given = dedup_elements(PG_GETARG_ARRAYTYPE_P(2), UUIDOID, &n);
 		find_cut(split, n == 0 ? NULL : &given[n - 1]);
 	}
 	funcctx->user_fctx = split;
