@@ -46,18 +46,22 @@ find_column(Relation table, const char *name, Oid type)
 	return InvalidAttrNumber;
 }
 
-/* Opens the index of the primary key; NULL if the table has none of btree. */
+/* Opens a table's primary key; NULL unless it is a btree that begins with "key". */
 static Relation
 open_key(Relation table)
 {
+	AttrNumber	key = find_column(table, "key", TEXTOID);
 	Relation	index;
 
+	if (table->rd_rel->relkind != RELKIND_RELATION || key == InvalidAttrNumber)
+		return NULL;
 	if (!table->rd_indexvalid)
 		list_free(RelationGetIndexList(table));
 	if (!OidIsValid(table->rd_pkindex))
 		return NULL;
 	index = index_open(table->rd_pkindex, AccessShareLock);
-	if (index->rd_rel->relam == BTREE_AM_OID)
+	if (index->rd_rel->relam == BTREE_AM_OID &&
+		index->rd_index->indkey.values[0] == key)
 		return index;
 	index_close(index, NoLock);
 	return NULL;
@@ -92,28 +96,22 @@ is_being_inserted(Relation table, Relation index, Datum key)
 static bool
 is_plain(const DedupSet *set, Relation table, bool claims, DedupRows *rows)
 {
-	AttrNumber	key = find_column(table, "key", TEXTOID);
-	const int16 *columns;
-
 	rows->columns[0] = claims ? find_column(table, "id", set->id) :
 		find_column(table, "chunk", INT8OID);
 	rows->columns[1] = claims ? find_column(table, "present", BOOLOID) :
 		find_column(table, "ids", set->members);
-	if (table->rd_rel->relkind != RELKIND_RELATION ||
-		table->rd_rel->relrowsecurity ||
+	if (table->rd_rel->relrowsecurity ||
 		(!RelationIsPermanent(table) && RecoveryInProgress()) ||
-		key == InvalidAttrNumber ||
 		rows->columns[0] == InvalidAttrNumber ||
 		rows->columns[1] == InvalidAttrNumber)
 		return false;
 	rows->index = open_key(table);
 	if (rows->index == NULL)
 		return false;
-	columns = rows->index->rd_index->indkey.values;
 	/* it could lack rows that are there for a snapshot older than it */
 	if (!rows->index->rd_index->indcheckxmin &&
-		rows->index->rd_index->indnkeyatts >= 2 && columns[0] == key &&
-		columns[1] == rows->columns[0])
+		rows->index->rd_index->indnkeyatts >= 2 &&
+		rows->index->rd_index->indkey.values[1] == rows->columns[0])
 		return true;
 	index_close(rows->index, NoLock);
 	return false;
@@ -133,18 +131,14 @@ roaring64_dedup_inserting(PG_FUNCTION_ARGS)
 	bool		found = false;
 	Relation	table;
 	Relation	index;
-	AttrNumber	column;
 
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_TABLE, get_rel_name(relid));
 	table = relation_open(relid, AccessShareLock);
-	column = find_column(table, "key", TEXTOID);
-	index = table->rd_rel->relkind == RELKIND_RELATION ? open_key(table) : NULL;
+	index = open_key(table);
 	if (index != NULL)
 	{
-		if (column != InvalidAttrNumber &&
-			index->rd_index->indkey.values[0] == column)
-			found = is_being_inserted(table, index, PG_GETARG_DATUM(1));
+		found = is_being_inserted(table, index, PG_GETARG_DATUM(1));
 		index_close(index, NoLock);
 	}
 	relation_close(table, NoLock);
