@@ -48,18 +48,6 @@
 #define ROARING64_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-/* fmgr.h declares the initialisation hook from 16 on. */
-#if PG_VERSION_NUM < 160000
-extern PGDLLEXPORT void _PG_init(void);
-#endif
-
-/* Claiming a prefix of setting names was called otherwise before 15. */
-#if PG_VERSION_NUM >= 150000
-#define roaring64_reserve_settings(prefix) MarkGUCPrefixReserved(prefix)
-#else
-#define roaring64_reserve_settings(prefix) EmitWarningsOnPlaceholders(prefix)
-#endif
-
 /* Making a range can fail softly from 16 on; ours never fails. */
 #if PG_VERSION_NUM >= 160000
 #define roaring64_range_serialize(typcache, lower, upper) \

@@ -17,6 +17,9 @@
 
 ROARING64_MODULE_MAGIC;
 
+/* fmgr.h declares it from 16 on */
+extern PGDLLEXPORT void _PG_init(void);
+
 /*
  * CRoaring is bound here and not by the dynamic linker: see
  * engine/croaring.c.  This comes first because the next call repeats a failed

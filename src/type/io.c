@@ -83,7 +83,8 @@ roaring64_define_settings(void)
 							 "\"array\" writes the elements in braces, \"hex\" the bytes; \"auto\" writes up to 1024 elements in braces and larger sets in hex.",
 							 &output_format, OUTPUT_AUTO, output_formats,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	roaring64_reserve_settings("roaring64");
+	/* an older name of MarkGUCPrefixReserved(), which all versions know */
+	EmitWarningsOnPlaceholders("roaring64");
 }
 
 /* The first len bytes of a text, clipped for an error message. */
