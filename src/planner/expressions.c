@@ -61,8 +61,8 @@ roaring64_call(Node *node, Oid *function)
 }
 
 /*
- * Whether an expression is "id <@ set" or the same in another form, with the same
- * set for all rows of a relation.
+ * Whether an expression is "id <@ set" or the same in another form, with a set that
+ * is not volatile and, unless relid is 0, the same for all rows of that relation.
  */
 bool
 roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
@@ -80,7 +80,7 @@ roaring64_is_lookup(PlannerInfo *root, Index relid, Node *node,
 	*set = list_nth(args, called == roaring64_element_contained);
 	return roaring64_is_type(getBaseType(exprType(*set))) &&
 		!contain_volatile_functions(*set) &&
-		!bms_is_member(relid, pull_varnos(root, *set));
+		(relid == 0 || !bms_is_member(relid, pull_varnos(root, *set)));
 }
 
 /*

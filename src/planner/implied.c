@@ -60,19 +60,6 @@ roaring64_compare(Oid family, Node *id, int strategy, int64 bound)
 									(Expr *) constant, InvalidOid, InvalidOid);
 }
 
-/* lo <= id <= hi, as one comparison or two. */
-static List *
-make_within(Oid family, Node *id, int64 lo, int64 hi)
-{
-	if (lo == hi)
-		return list_make1(roaring64_compare(family, id,
-											BTEqualStrategyNumber, lo));
-	return list_make2(roaring64_compare(family, id,
-										BTGreaterEqualStrategyNumber, lo),
-					  roaring64_compare(family, id,
-										BTLessEqualStrategyNumber, hi));
-}
-
 /* Whether a set has all integers between its ends. */
 static bool
 is_run(const r64_set *set)
@@ -111,23 +98,20 @@ roaring64_is_cast(Node *node)
 Node *
 roaring64_simplify_test(SupportRequestSimplify *request)
 {
-	PGFunction	called = roaring64_c_function(request->fcall->funcid);
-	List	   *args = request->fcall->args;
 	ScalarArrayOpExpr *test;
-	Const	   *constant;
 	Node	   *id;
+	Node	   *node;
+	Const	   *constant;
 	r64_set		set;
 	int64		elements[MAX_ARRAY];
 	int			n;
 
-	if (called != roaring64_contains_element &&
-		called != roaring64_element_contained)
+	if (!roaring64_is_lookup(request->root, 0, (Node *) request->fcall, &id, &node))
 		return NULL;
-	id = list_nth(args, called == roaring64_contains_element);
-	constant = list_nth(args, called == roaring64_element_contained);
+	constant = (Const *) node;
 	if (!IsA(constant, Const) || constant->constisnull || roaring64_is_cast(id) ||
 		toast_raw_datum_size(constant->constvalue) > MAX_ARRAY_SIZE ||
-		!roaring64_constant_set(NULL, (Node *) constant, &set) ||
+		!roaring64_constant_set(NULL, node, &set) ||
 		r64_cardinality(&set) > MAX_ARRAY)
 		return NULL;
 	n = (int) r64_read(&set, PG_INT64_MIN, PG_INT64_MAX, false, elements,
@@ -182,5 +166,11 @@ roaring64_support_index(SupportRequestIndexCondition *request)
 	/* for an empty set the bounds exclude each other */
 	(void) r64_min(&known, &lo);
 	(void) r64_max(&known, &hi);
-	return make_within(request->opfamily, id, lo, hi);
+	if (lo == hi)
+		return list_make1(roaring64_compare(request->opfamily, id,
+											BTEqualStrategyNumber, lo));
+	return list_make2(roaring64_compare(request->opfamily, id,
+										BTGreaterEqualStrategyNumber, lo),
+					  roaring64_compare(request->opfamily, id,
+										BTLessEqualStrategyNumber, hi));
 }
