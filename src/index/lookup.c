@@ -380,7 +380,7 @@ next_entry(LookupState *state)
 		tid = index_getnext_tid(state->entries, direction);
 		if (tid == NULL)
 		{
-			roaring64_end_step(steps);
+			roaring64_end_step(steps, steps->end);
 			continue;
 		}
 		id = DatumGetInt64(index_getattr(current_entry(state), 1, desc,

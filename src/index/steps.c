@@ -154,8 +154,8 @@ adapt_step(Steps *steps, int64_t v)
 }
 
 /* Ends a step with v, the last value that it has reached. */
-static void
-end_step_with(Steps *steps, int64_t v)
+void
+roaring64_end_step(Steps *steps, int64_t v)
 {
 	if (!steps->negated)
 		adapt_step(steps, v);
@@ -163,13 +163,6 @@ end_step_with(Steps *steps, int64_t v)
 	steps->done = v == steps->limit;
 	if (!steps->done)
 		steps->from = steps->ascending ? v + 1 : v - 1;
-}
-
-/* After the last entry of a step. */
-void
-roaring64_end_step(Steps *steps)
-{
-	end_step_with(steps, steps->end);
 }
 
 /*
@@ -215,6 +208,6 @@ roaring64_step_wants(Steps *steps, int64_t id)
 	steps->passed++;
 	steps->gap++;
 	if (leaves_step(steps, id))
-		end_step_with(steps, id);
+		roaring64_end_step(steps, id);
 	return false;
 }

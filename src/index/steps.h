@@ -49,6 +49,6 @@ extern void roaring64_begin_steps(Steps *steps, r64_set *set, bool ascending,
 								  bool negated);
 extern bool roaring64_next_step(Steps *steps);
 extern bool roaring64_step_wants(Steps *steps, int64_t id);
-extern void roaring64_end_step(Steps *steps);
+extern void roaring64_end_step(Steps *steps, int64_t v);
 
 #endif							/* ROARING64_STEPS_H */

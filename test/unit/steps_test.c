@@ -87,7 +87,7 @@ read_all(r64_set *set, const model *m, bool ascending, bool negated)
 			next++;
 		}
 		if (steps.in_step)
-			roaring64_end_step(&steps);
+			roaring64_end_step(&steps, steps.end);
 	}
 	for (; next < nentries; next++)
 		CHECK(model_contains(m, entries[ascending ? next : nentries - 1 - next]) == negated);
