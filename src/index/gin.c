@@ -95,10 +95,7 @@ static relopt_enum_elt_def key_values[] =
 	{(const char *) NULL}
 };
 
-/*
- * How far elements are shifted to make keys, in the index that a support
- * function is called for.
- */
+/* How far the index of this call shifts elements to make keys. */
 static int
 get_shift(FunctionCallInfo fcinfo)
 {
@@ -107,10 +104,7 @@ get_shift(FunctionCallInfo fcinfo)
 	return ((GinOptions *) PG_GET_OPCLASS_OPTIONS())->key;
 }
 
-/*
- * roaring64_gin_options(internal) returns void: describes the options to the
- * server.
- */
+/* roaring64_gin_options(internal) returns void: describes the options. */
 PG_FUNCTION_INFO_V1(roaring64_gin_options);
 Datum
 roaring64_gin_options(PG_FUNCTION_ARGS)

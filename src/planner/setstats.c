@@ -213,10 +213,7 @@ tally_rest(const SetStats *stats, Probe *probe,
 		double		count;
 		double		width;
 
-		/*
-		 * a bin but the last excludes its end; one element can fill whole
-		 * bins
-		 */
+		/* a bin but the last excludes its end, unless one element fills it */
 		if (bin < bins - 1 && hi > lo)
 			hi--;
 		least = Min(least, frequency);
@@ -445,10 +442,7 @@ roaring64_share_passing(const SetStats *stats, TestKind kind, Probe *probe,
 					 Min(stats->average / Max(stats->distinct, 1), 1));
 	else if (kind == TEST_CONTAINS && is_range)
 	{
-		/*
-		 * a set with both ends, and large enough, is taken to have all
-		 * between
-		 */
+		/* a set with both ends, if large enough, is taken to have all between */
 		Probe		first = {.lo = probe->lo,.hi = probe->lo};
 		Probe		last = {.lo = probe->hi,.hi = probe->hi};
 

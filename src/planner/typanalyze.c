@@ -276,9 +276,7 @@ store_rest(VacAttrStats *stats, const ElementAnalysis *analysis,
 				  numbers, bins + 1);
 }
 
-/*
- * Reads the non-null sample rows, or every nth row if all would be too much.
- */
+/* Reads the non-null sample rows, or every nth row if all would be too much. */
 static void
 read_rows(ElementAnalysis *analysis, VacAttrStats *stats,
 		  AnalyzeAttrFetchFunc fetch, int samplerows)
