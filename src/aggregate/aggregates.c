@@ -205,28 +205,13 @@ combine_state(FunctionCallInfo fcinfo, r64_op op)
 }
 
 /* roaring64_or_agg_transfn(state, roaring64): union. */
-PG_FUNCTION_INFO_V1(roaring64_or_agg_transfn);
-Datum
-roaring64_or_agg_transfn(PG_FUNCTION_ARGS)
-{
-	return combine_state(fcinfo, R64_OR);
-}
+ROARING64_FUNCTION(roaring64_or_agg_transfn, combine_state(fcinfo, R64_OR))
 
 /* roaring64_and_agg_transfn(state, roaring64): intersection. */
-PG_FUNCTION_INFO_V1(roaring64_and_agg_transfn);
-Datum
-roaring64_and_agg_transfn(PG_FUNCTION_ARGS)
-{
-	return combine_state(fcinfo, R64_AND);
-}
+ROARING64_FUNCTION(roaring64_and_agg_transfn, combine_state(fcinfo, R64_AND))
 
 /* roaring64_xor_agg_transfn(state, roaring64): symmetric difference. */
-PG_FUNCTION_INFO_V1(roaring64_xor_agg_transfn);
-Datum
-roaring64_xor_agg_transfn(PG_FUNCTION_ARGS)
-{
-	return combine_state(fcinfo, R64_XOR);
-}
+ROARING64_FUNCTION(roaring64_xor_agg_transfn, combine_state(fcinfo, R64_XOR))
 
 /*
  * roaring64_and_or_agg_transfn(state, roaring64, boolean): intersection if true,

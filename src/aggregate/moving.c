@@ -199,20 +199,10 @@ add(FunctionCallInfo fcinfo, r64_op op)
 }
 
 /* roaring64_or_agg_moving_transfn(state, roaring64): union. */
-PG_FUNCTION_INFO_V1(roaring64_or_agg_moving_transfn);
-Datum
-roaring64_or_agg_moving_transfn(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, R64_OR);
-}
+ROARING64_FUNCTION(roaring64_or_agg_moving_transfn, add(fcinfo, R64_OR))
 
 /* roaring64_and_agg_moving_transfn(state, roaring64): intersection. */
-PG_FUNCTION_INFO_V1(roaring64_and_agg_moving_transfn);
-Datum
-roaring64_and_agg_moving_transfn(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, R64_AND);
-}
+ROARING64_FUNCTION(roaring64_and_agg_moving_transfn, add(fcinfo, R64_AND))
 
 /*
  * roaring64_agg_moving_invfn(state, roaring64): takes out the first set, which is

@@ -101,48 +101,42 @@ roaring64_and_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) r64_and_cardinality(a, b));
 }
 
+/* Counts the result of an operation on the two sets that are the arguments. */
+static Datum
+pair_cardinality(FunctionCallInfo fcinfo, r64_op op)
+{
+	Overlap		o = get_overlap(fcinfo);
+	int64		n = o.left - o.both;
+
+	if (op == R64_OR)
+		n += o.right;
+	else if (op == R64_XOR)
+		n += o.right - o.both;
+	PG_RETURN_INT64(n);
+}
+
 /*
  * roaring64_or_cardinality(roaring64, roaring64) returns bigint: number of
  * elements of either.
  */
-PG_FUNCTION_INFO_V1(roaring64_or_cardinality);
-Datum
-roaring64_or_cardinality(PG_FUNCTION_ARGS)
-{
-	Overlap		o = get_overlap(fcinfo);
-
-	PG_RETURN_INT64(o.left + o.right - o.both);
-}
+ROARING64_FUNCTION(roaring64_or_cardinality, pair_cardinality(fcinfo, R64_OR))
 
 /*
  * roaring64_xor_cardinality(roaring64, roaring64) returns bigint: number of
  * elements of exactly one.
  */
-PG_FUNCTION_INFO_V1(roaring64_xor_cardinality);
-Datum
-roaring64_xor_cardinality(PG_FUNCTION_ARGS)
-{
-	Overlap		o = get_overlap(fcinfo);
-
-	PG_RETURN_INT64(o.left + o.right - 2 * o.both);
-}
+ROARING64_FUNCTION(roaring64_xor_cardinality, pair_cardinality(fcinfo, R64_XOR))
 
 /*
  * roaring64_andnot_cardinality(roaring64, roaring64) returns bigint: number
  * of elements of the first only.
  */
-PG_FUNCTION_INFO_V1(roaring64_andnot_cardinality);
-Datum
-roaring64_andnot_cardinality(PG_FUNCTION_ARGS)
-{
-	Overlap		o = get_overlap(fcinfo);
-
-	PG_RETURN_INT64(o.left - o.both);
-}
+ROARING64_FUNCTION(roaring64_andnot_cardinality,
+				   pair_cardinality(fcinfo, R64_ANDNOT))
 
 /*
- * Counts a combination of all sets in the array that is the only argument; NULL if
- * one is.
+ * Counts the result of an operation on all sets in the array that is the only
+ * argument; NULL if one is.
  */
 static Datum
 many_cardinality(FunctionCallInfo fcinfo, r64_op op)
@@ -170,28 +164,18 @@ many_cardinality(FunctionCallInfo fcinfo, r64_op op)
 }
 
 /*
- * NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: counts the result of
- * an operation on all sets; NULL if one is.
+ * NAME_cardinality_many(VARIADIC roaring64[]) returns bigint: the number of
+ * elements that all have, that any has, that an odd number of sets have, or that
+ * only the first has.
  */
-#define COUNT_MANY(name, op) \
-	PG_FUNCTION_INFO_V1(name##_cardinality_many); \
-	Datum \
-	name##_cardinality_many(PG_FUNCTION_ARGS) \
-	{ \
-		return many_cardinality(fcinfo, op); \
-	}
-
-/* those that all have */
-COUNT_MANY(roaring64_and, R64_AND)
-
-/* those that any has */
-COUNT_MANY(roaring64_or, R64_OR)
-
-/* those that an odd number of sets have */
-COUNT_MANY(roaring64_xor, R64_XOR)
-
-/* those that only the first has */
-COUNT_MANY(roaring64_andnot, R64_ANDNOT)
+ROARING64_FUNCTION(roaring64_and_cardinality_many,
+				   many_cardinality(fcinfo, R64_AND))
+ROARING64_FUNCTION(roaring64_or_cardinality_many,
+				   many_cardinality(fcinfo, R64_OR))
+ROARING64_FUNCTION(roaring64_xor_cardinality_many,
+				   many_cardinality(fcinfo, R64_XOR))
+ROARING64_FUNCTION(roaring64_andnot_cardinality_many,
+				   many_cardinality(fcinfo, R64_ANDNOT))
 
 /*
  * roaring64_jaccard(roaring64, roaring64) returns double precision: Jaccard

@@ -62,24 +62,9 @@ combine_range(FunctionCallInfo fcinfo, r64_op op)
  * bigint) and NAME_range(roaring64, anyrange).
  */
 #define SET_OPERATOR(name, op) \
-	PG_FUNCTION_INFO_V1(name); \
-	PG_FUNCTION_INFO_V1(name##_element); \
-	PG_FUNCTION_INFO_V1(name##_range); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		return combine(fcinfo, op); \
-	} \
-	Datum \
-	name##_element(PG_FUNCTION_ARGS) \
-	{ \
-		return combine_element(fcinfo, op); \
-	} \
-	Datum \
-	name##_range(PG_FUNCTION_ARGS) \
-	{ \
-		return combine_range(fcinfo, op); \
-	}
+	ROARING64_FUNCTION(name, combine(fcinfo, op)) \
+	ROARING64_FUNCTION(name##_element, combine_element(fcinfo, op)) \
+	ROARING64_FUNCTION(name##_range, combine_range(fcinfo, op))
 
 /* a | b: what a or b has.  Errors if a range makes it exceed the maximum size. */
 SET_OPERATOR(roaring64_or, R64_OR)

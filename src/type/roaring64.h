@@ -104,6 +104,15 @@ extern int	roaring64_larger_argument(FunctionCallInfo fcinfo);
 
 #define PG_RETURN_ROARING64(b)	return roaring64_datum(b)
 
+/* Defines a function for SQL as a call of another, which returns its result. */
+#define ROARING64_FUNCTION(name, call) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		return call; \
+	}
+
 /* engine_env.c */
 extern void roaring64_too_large(const char *what,
 								const char *hint) R64_NORETURN;

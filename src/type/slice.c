@@ -107,24 +107,14 @@ make_page(FunctionCallInfo fcinfo, bool reverse)
  * For the next page, give the last element of this one.  NULL if another
  * argument is.  Errors if n is negative.
  */
-PG_FUNCTION_INFO_V1(roaring64_first);
-Datum
-roaring64_first(PG_FUNCTION_ARGS)
-{
-	return make_page(fcinfo, false);
-}
+ROARING64_FUNCTION(roaring64_first, make_page(fcinfo, false))
 
 /*
  * roaring64_last(roaring64, n integer, before bigint) returns bigint[]: the n
  * largest elements below before, or of all if before is NULL, descending.
  * Otherwise as roaring64_first.
  */
-PG_FUNCTION_INFO_V1(roaring64_last);
-Datum
-roaring64_last(PG_FUNCTION_ARGS)
-{
-	return make_page(fcinfo, true);
-}
+ROARING64_FUNCTION(roaring64_last, make_page(fcinfo, true))
 
 /*
  * roaring64_sample(roaring64, n bigint, seed bigint) returns roaring64: n
