@@ -15,16 +15,21 @@
 
 #include "roaring64.h"
 
-/* roaring64_contains(roaring64, roaring64) returns boolean: a @> b. */
-PG_FUNCTION_INFO_V1(roaring64_contains);
-Datum
-roaring64_contains(PG_FUNCTION_ARGS)
+/* Whether the set that is argument n contains the other argument, a set too. */
+static Datum
+contains_set(FunctionCallInfo fcinfo, int n)
 {
-	r64_set    *b = PG_GETARG_ROARING64(1);
-	r64_set    *a = PG_GETARG_ROARING64_WITHIN(0, b);
+	r64_set    *few = PG_GETARG_ROARING64(1 - n);
+	r64_set    *set = PG_GETARG_ROARING64_WITHIN(n, few);
 
-	PG_RETURN_BOOL(r64_is_subset(b, a));
+	PG_RETURN_BOOL(r64_is_subset(few, set));
 }
+
+/* roaring64_contains(roaring64, roaring64) returns boolean: a @> b. */
+ROARING64_FUNCTION(roaring64_contains, contains_set(fcinfo, 0))
+
+/* roaring64_contained(roaring64, roaring64) returns boolean: a <@ b. */
+ROARING64_FUNCTION(roaring64_contained, contains_set(fcinfo, 1))
 
 /*
  * roaring64_contains_element(roaring64, bigint) returns boolean: an element?
@@ -50,17 +55,6 @@ roaring64_contains_range(PG_FUNCTION_ARGS)
 
 	roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
 	PG_RETURN_BOOL(r64_contains_range(set, lo, hi));
-}
-
-/* roaring64_contained(roaring64, roaring64) returns boolean: a <@ b. */
-PG_FUNCTION_INFO_V1(roaring64_contained);
-Datum
-roaring64_contained(PG_FUNCTION_ARGS)
-{
-	r64_set    *a = PG_GETARG_ROARING64(0);
-	r64_set    *b = PG_GETARG_ROARING64_WITHIN(1, a);
-
-	PG_RETURN_BOOL(r64_is_subset(a, b));
 }
 
 /*
