@@ -23,8 +23,8 @@
 
 #define ELEMENTS_BATCH	512
 
-/* State of roaring64_elements between two rows. */
-typedef struct ElementsState
+/* State of a function on rows between two of them. */
+typedef struct RowsState
 {
 	r64_set		set;
 	int64		lo;				/* the next to read, unless done */
@@ -33,50 +33,32 @@ typedef struct ElementsState
 	bool		done;
 	size_t		next;			/* where we are in the batch */
 	size_t		count;
-	int64		batch[ELEMENTS_BATCH];
-} ElementsState;
+	int64		batch[FLEXIBLE_ARRAY_MEMBER];	/* none for ranges */
+} RowsState;
 
-/* State of roaring64_ranges between two rows. */
-typedef struct RangesState
-{
-	r64_set		set;
-	int64		lo;				/* the next to read, unless done */
-	bool		done;
-} RangesState;
-
-/* The first call of a function on rows: opens argument 0 for all of them. */
-static r64_set
-open_for_rows(FunctionCallInfo fcinfo, FuncCallContext *funcctx)
-{
-	MemoryContext oldcontext;
-	r64_set		set;
-
-	oldcontext = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-	set = roaring64_view(PG_GETARG_VARLENA_PP(0));
-	r64_index_set(&set);
-	MemoryContextSwitchTo(oldcontext);
-	return set;
-}
-
-/* The first call of roaring64_elements. */
+/*
+ * The first call of a function on rows: opens argument 0 for all of them.  batch is
+ * the number of elements to read at a time.
+ */
 static void
-begin_elements(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse)
+begin_rows(FunctionCallInfo fcinfo, int64 lo, int64 hi, bool reverse, size_t batch)
 {
 	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
-	ElementsState *state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+	RowsState  *state = palloc0(offsetof(RowsState, batch) + batch * sizeof(int64));
 
-	state = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
-								   sizeof(ElementsState));
-	state->set = open_for_rows(fcinfo, funcctx);
+	state->set = roaring64_view(PG_GETARG_VARLENA_PP(0));
+	r64_index_set(&state->set);
 	state->lo = lo;
 	state->hi = hi;
 	state->reverse = reverse;
 	funcctx->user_fctx = state;
+	MemoryContextSwitchTo(oldcontext);
 }
 
 /* Reads the next batch, and moves lo or hi behind it. */
 static void
-read_batch(ElementsState *state)
+read_batch(RowsState *state)
 {
 	int64		last;
 
@@ -101,7 +83,7 @@ static Datum
 next_element(FunctionCallInfo fcinfo)
 {
 	FuncCallContext *funcctx = SRF_PERCALL_SETUP();
-	ElementsState *state = (ElementsState *) funcctx->user_fctx;
+	RowsState  *state = (RowsState *) funcctx->user_fctx;
 
 	if (state->next == state->count && !state->done)
 		read_batch(state);
@@ -119,7 +101,8 @@ Datum
 roaring64_elements(PG_FUNCTION_ARGS)
 {
 	if (SRF_IS_FIRSTCALL())
-		begin_elements(fcinfo, PG_INT64_MIN, PG_INT64_MAX, PG_GETARG_BOOL(1));
+		begin_rows(fcinfo, PG_INT64_MIN, PG_INT64_MAX, PG_GETARG_BOOL(1),
+				   ELEMENTS_BATCH);
 	return next_element(fcinfo);
 }
 
@@ -138,23 +121,9 @@ roaring64_elements_range(PG_FUNCTION_ARGS)
 		int64		hi;
 
 		roaring64_range_bounds(PG_GETARG_DATUM(1), &lo, &hi);
-		begin_elements(fcinfo, lo, hi, PG_GETARG_BOOL(2));
+		begin_rows(fcinfo, lo, hi, PG_GETARG_BOOL(2), ELEMENTS_BATCH);
 	}
 	return next_element(fcinfo);
-}
-
-/* The first call of roaring64_ranges. */
-static void
-begin_ranges(FunctionCallInfo fcinfo)
-{
-	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
-	RangesState *state;
-
-	state = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
-								   sizeof(RangesState));
-	state->set = open_for_rows(fcinfo, funcctx);
-	state->lo = PG_INT64_MIN;
-	funcctx->user_fctx = state;
 }
 
 /*
@@ -166,16 +135,16 @@ Datum
 roaring64_ranges(PG_FUNCTION_ARGS)
 {
 	FuncCallContext *funcctx;
-	RangesState *state;
+	RowsState  *state;
 	int64		first;
 	int64		last;
 
 	if (SRF_IS_FIRSTCALL())
-		begin_ranges(fcinfo);
+		begin_rows(fcinfo, PG_INT64_MIN, PG_INT64_MAX, false, 0);
 	funcctx = SRF_PERCALL_SETUP();
-	state = (RangesState *) funcctx->user_fctx;
+	state = (RowsState *) funcctx->user_fctx;
 
-	if (state->done || !r64_next_run(&state->set, state->lo, PG_INT64_MAX,
+	if (state->done || !r64_next_run(&state->set, state->lo, state->hi,
 									 &first, &last))
 		SRF_RETURN_DONE(funcctx);
 
