@@ -64,25 +64,6 @@ r64_get_operation(r64_op op)
 	return o;
 }
 
-/* Two array containers, together small enough for an array. */
-static void
-combine_arrays(const r64_operation *op, r64_writer *w,
-			   const r64_container *a, const r64_container *b)
-{
-	r64_values	scratch_a;
-	r64_values	scratch_b;
-	r64_values	result;
-	array_container_t x = r64_view_array(w->env, a, &scratch_a);
-	array_container_t y = r64_view_array(w->env, b, &scratch_b);
-	array_container_t out = {
-		.capacity = 2 * R64_ARRAY_MAX,
-		.array = result.v
-	};
-
-	op->arrays(&x, &y, &out);
-	r64_writer_array(w, a->key, out.array, (uint32_t) out.cardinality);
-}
-
 /*
  * The runs of a run container, or of an array at most.  If two containers have
  * more than three quarters of the most runs, bitsets are faster.
@@ -178,10 +159,13 @@ unite_few(const r64_operation *op, r64_writer *w,
 	return true;
 }
 
-/* An array filtered by b: the operation keeps its values in b, or not in b. */
+/*
+ * Two arrays, together small enough for an array, or an array filtered by b: the
+ * operation keeps its values in b, or not in b.
+ */
 static void
-filter_array(const r64_operation *op, r64_writer *w,
-			 const r64_container *a, const r64_container *b)
+combine_array(const r64_operation *op, r64_writer *w,
+			  const r64_container *a, const r64_container *b)
 {
 	r64_values	scratch_a;
 	r64_values	result;
@@ -191,7 +175,14 @@ filter_array(const r64_operation *op, r64_writer *w,
 		.array = result.v
 	};
 
-	if (b->type == R64_BITSET)
+	if (b->type == R64_ARRAY)
+	{
+		r64_values	scratch_b;
+		array_container_t y = r64_view_array(w->env, b, &scratch_b);
+
+		op->arrays(&x, &y, &out);
+	}
+	else if (b->type == R64_BITSET)
 	{
 		r64_words	scratch_b;
 		bitset_container_t y = r64_view_bitset(b, &scratch_b);
@@ -285,33 +276,20 @@ combine_large(const r64_operation *op, r64_writer *w,
 	if ((r64_container_is_full(a) && combine_full(op, w, a, b, op->keep_a)) ||
 		(r64_container_is_full(b) && combine_full(op, w, b, a, op->keep_b)))
 		return;
-	if (a->type == R64_ARRAY && b->type == R64_ARRAY)
-	{
-		if (filters || a->card + b->card <= R64_ARRAY_MAX)
-			combine_arrays(op, w, a, b);
-		else
-			combine_bitsets(op, w, a, b);
-		return;
-	}
-	if (filters && a->type == R64_ARRAY)
-	{
-		filter_array(op, w, a, b);
-		return;
-	}
-	if (filters && !op->keep_a && b->type == R64_ARRAY)
-	{
-		filter_array(op, w, b, a);
-		return;
-	}
 	if (unite_few(op, w, a, b) || unite_few(op, w, b, a))
 		return;
-	if (a->type != R64_BITSET && b->type != R64_BITSET &&
-		(!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX * 3 / 4))
-	{
+	if (a->type == R64_ARRAY &&
+		(filters ||
+		 (b->type == R64_ARRAY && a->card + b->card <= R64_ARRAY_MAX)))
+		combine_array(op, w, a, b);
+	else if (filters && !op->keep_a && b->type == R64_ARRAY)
+		combine_array(op, w, b, a);
+	/* two arrays that are too large for one have too many runs, too */
+	else if (a->type != R64_BITSET && b->type != R64_BITSET &&
+			 (!op->keep_a || weight(a) + weight(b) <= R64_RUNS_MAX * 3 / 4))
 		combine_runs(op, w, a, b);
-		return;
-	}
-	combine_bitsets(op, w, a, b);
+	else
+		combine_bitsets(op, w, a, b);
 }
 
 /*
