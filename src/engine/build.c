@@ -12,57 +12,46 @@
 #include "build.h"
 #include "sort.h"
 
+#define NO_PREFIX UINT64_MAX	/* more than any value >> 16 */
+
+/* Opens a bucket, for as many containers as the last one had. */
+static void
+begin_bucket(r64_writer *w, uint32_t high)
+{
+	w->env->poll();
+	r64_writer_begin(w, high, w->n > 0 ? w->n : 1, false);
+}
+
 /* Starts a set; expected_size is a guess at its size in bytes. */
 void
 r64_builder_init(r64_builder *b, const r64_env *env, size_t expected_size)
 {
 	r64_writer_init(&b->w, env, expected_size);
-	b->bucket_open = false;
-	b->container_open = false;
-	b->expected = 1;
+	b->prefix = NO_PREFIX;
 }
 
+/*
+ * Ends the open container, if any, and opens that of a prefix, unless that is
+ * NO_PREFIX.  Where the high half changes, so does the bucket.
+ */
 static void
-end_container(r64_builder *b)
+turn_to(r64_builder *b, uint64_t prefix)
 {
-	uint16_t	key = (uint16_t) b->prefix;
+	bool		same_bucket = prefix >> 16 == b->prefix >> 16;
 
-	if (!b->container_open)
-		return;
-	if (b->is_bitset)
-		r64_writer_bitset(&b->w, key, b->bitset.w, 0);
-	else
-		r64_writer_runs(&b->w, key, b->runs, b->nruns);
-	b->container_open = false;
-}
-
-static void
-end_bucket(r64_builder *b)
-{
-	end_container(b);
-	if (!b->bucket_open)
-		return;
-	b->expected = b->w.n;
-	r64_writer_end(&b->w);
-	b->bucket_open = false;
-}
-
-/* Opens the container of a prefix, and its bucket if that is new. */
-static void
-begin_container(r64_builder *b, uint64_t prefix)
-{
-	uint32_t	high = (uint32_t) (prefix >> 16);
-
-	end_container(b);
-	if (!b->bucket_open || high != b->high)
+	if (b->prefix != NO_PREFIX)
 	{
-		end_bucket(b);
-		b->w.env->poll();
-		r64_writer_begin(&b->w, high, b->expected, false);
-		b->bucket_open = true;
-		b->high = high;
+		uint16_t	key = (uint16_t) b->prefix;
+
+		if (b->is_bitset)
+			r64_writer_bitset(&b->w, key, b->bitset.w, 0);
+		else
+			r64_writer_runs(&b->w, key, b->runs, b->nruns);
+		if (!same_bucket)
+			r64_writer_end(&b->w);
 	}
-	b->container_open = true;
+	if (prefix != NO_PREFIX && !same_bucket)
+		begin_bucket(&b->w, (uint32_t) (prefix >> 16));
 	b->is_bitset = false;
 	b->prefix = prefix;
 	b->nruns = 0;
@@ -109,8 +98,8 @@ r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
 
 		if (end > hi)
 			end = hi;
-		if (!b->container_open || b->prefix != lo >> 16)
-			begin_container(b, lo >> 16);
+		if (b->prefix != lo >> 16)
+			turn_to(b, lo >> 16);
 		add_run(b, R64_LOW(lo), R64_LOW(end));
 		if (end == hi)
 			return;
@@ -122,7 +111,7 @@ r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
 r64_buf
 r64_builder_finish(r64_builder *b)
 {
-	end_bucket(b);
+	turn_to(b, NO_PREFIX);
 	return r64_writer_finish(&b->w);
 }
 
@@ -176,7 +165,6 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	/* stored order is that of the unsigned values */
 	uint64_t   *v = (uint64_t *) values;
 	r64_writer	w;
-	uint32_t	expected = 1;	/* containers: as many as the last bucket had */
 
 	r64_sort_items(env, v, n, 1, 0);
 
@@ -186,8 +174,7 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 	{
 		uint32_t	high = R64_HIGH(v[i]);
 
-		env->poll();
-		r64_writer_begin(&w, high, expected, false);
+		begin_bucket(&w, high);
 		while (i < n && R64_HIGH(v[i]) == high)
 		{
 			size_t		first = i;
@@ -197,7 +184,6 @@ r64_from_values(const r64_env *env, int64_t *values, size_t n)
 			write_values(&w, v + first, i - first);
 			r64_poll_every(env, w.n, 255);
 		}
-		expected = w.n;
 		r64_writer_end(&w);
 	}
 	return r64_writer_finish(&w);

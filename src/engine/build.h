@@ -21,11 +21,7 @@
 typedef struct r64_builder
 {
 	r64_writer	w;
-	bool		bucket_open;
-	bool		container_open;
 	bool		is_bitset;
-	uint32_t	high;			/* of the open bucket */
-	uint32_t	expected;		/* containers: as many as the last bucket had */
 	uint64_t	prefix;			/* of the open container: value >> 16 */
 	uint32_t	nruns;
 	rle16_t		runs[R64_ARRAY_MAX];

@@ -34,7 +34,7 @@ typedef struct r64_writer
 	size_t		len;			/* bytes used, headroom apart */
 	uint64_t	nbuckets;
 
-	/* the open bucket */
+	/* the open bucket, or the last one */
 	uint32_t	high;
 	size_t		start;			/* of its high half */
 	size_t		data;			/* of its first container */
