@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  Building sets: from ranges that ascend, or from values or ranges in any order.
+ *	  Building sets: from values or ranges in any order, or from a set that is moved.
  *
  * Everything is known before the set is made.  A set that grows is an accumulator.
  *
@@ -9,10 +9,26 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "build.h"
 #include "sort.h"
+#include "writer.h"
 
-#define NO_PREFIX UINT64_MAX	/* more than any value >> 16 */
+#define NO_PREFIX	UINT64_MAX	/* more than any value >> 16 */
+#define SHIFT_BATCH	512			/* elements read at a time */
+#define LONG_RUN	32			/* a run of more is moved at once */
+
+/*
+ * The open container is a list of runs until that gets longer than any array
+ * or run container could be; from then on it is a bitset.
+ */
+typedef struct builder
+{
+	r64_writer	w;
+	bool		is_bitset;
+	uint64_t	prefix;			/* of the open container: value >> 16 */
+	uint32_t	nruns;
+	rle16_t		runs[R64_ARRAY_MAX];
+	r64_words	bitset;
+} builder;
 
 /* Opens a bucket, for as many containers as the last one had. */
 static void
@@ -23,8 +39,8 @@ begin_bucket(r64_writer *w, uint32_t high)
 }
 
 /* Starts a set; expected_size is a guess at its size in bytes. */
-void
-r64_builder_init(r64_builder *b, const r64_env *env, size_t expected_size)
+static void
+begin_set(builder *b, const r64_env *env, size_t expected_size)
 {
 	r64_writer_init(&b->w, env, expected_size);
 	b->prefix = NO_PREFIX;
@@ -35,7 +51,7 @@ r64_builder_init(r64_builder *b, const r64_env *env, size_t expected_size)
  * NO_PREFIX.  Where the high half changes, so does the bucket.
  */
 static void
-turn_to(r64_builder *b, uint64_t prefix)
+turn_to(builder *b, uint64_t prefix)
 {
 	bool		same_bucket = prefix >> 16 == b->prefix >> 16;
 
@@ -59,7 +75,7 @@ turn_to(r64_builder *b, uint64_t prefix)
 
 /* Adds [start, end] to the open container. */
 static inline void
-add_run(r64_builder *b, uint32_t start, uint32_t end)
+add_run(builder *b, uint32_t start, uint32_t end)
 {
 	if (!b->is_bitset && b->nruns > 0)
 	{
@@ -89,8 +105,8 @@ add_run(r64_builder *b, uint32_t start, uint32_t end)
  * Adds [lo, hi], unsigned, lo <= hi.  Each range must begin after the end of
  * the one before, or be a value that was just added.
  */
-void
-r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
+static void
+add_range(builder *b, uint64_t lo, uint64_t hi)
 {
 	for (;;)
 	{
@@ -108,8 +124,8 @@ r64_builder_add(r64_builder *b, uint64_t lo, uint64_t hi)
 }
 
 /* Returns the set. */
-r64_buf
-r64_builder_finish(r64_builder *b)
+static r64_buf
+end_set(builder *b)
 {
 	turn_to(b, NO_PREFIX);
 	return r64_writer_finish(&b->w);
@@ -210,7 +226,7 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 	/* a range across zero becomes two */
 	u64_range  *v = env->alloc((2 * n + 1) * sizeof(u64_range));
 	size_t		m = 0;
-	r64_builder b;
+	builder		b;
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -230,7 +246,7 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 	}
 	r64_sort_items(env, &v->lo, m, sizeof(u64_range) / sizeof(uint64_t), 0);
 
-	r64_builder_init(&b, env, 16 * m + R64_SINGLETON_SIZE);
+	begin_set(&b, env, 16 * m + R64_SINGLETON_SIZE);
 	for (size_t i = 0; i < m; i++)
 	{
 		/* skip what earlier ranges have covered */
@@ -247,9 +263,61 @@ r64_from_ranges(const r64_env *env, const r64_range *ranges, size_t n)
 		/* every full container takes 14 bytes; refuse before writing them */
 		if ((v[i].hi >> 16) - (v[i].lo >> 16) > env->max_size / 14 + 1)
 			env->fail(R64_TOO_LARGE, "result too large");
-		r64_builder_add(&b, v[i].lo, v[i].hi);
+		add_range(&b, v[i].lo, v[i].hi);
 		r64_poll_every(env, i, 0xFFFF);
 	}
 	env->release(v);
-	return r64_builder_finish(&b);
+	return end_set(&b);
+}
+
+/*
+ * Adds the elements in [lo, hi], moved by delta, to a builder.  A long run is added
+ * at once; otherwise elements are read in batches.
+ */
+static void
+shift_range(builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta)
+{
+	int64_t		batch[SHIFT_BATCH];
+	int64_t		last;
+
+	while (r64_next_run(s, lo, hi, &batch[0], &last))
+	{
+		if ((uint64_t) last - (uint64_t) batch[0] >= LONG_RUN)
+			add_range(out, (uint64_t) batch[0] + delta,
+					  (uint64_t) last + delta);
+		else
+		{
+			size_t		n = r64_read(s, batch[0], hi, false, batch, SHIFT_BATCH);
+
+			for (size_t i = 0; i < n; i++)
+				add_range(out, (uint64_t) batch[i] + delta,
+						  (uint64_t) batch[i] + delta);
+			if (n > 0)
+				last = batch[n - 1];
+		}
+		if (last == hi)
+			break;
+		lo = last + 1;
+		s->env->poll();
+	}
+}
+
+/*
+ * Returns every element plus delta.  The caller has checked that no element
+ * leaves int64.
+ *
+ * The result is built in stored order: first the elements that become
+ * non-negative (none do if delta is the smallest bigint), then the negative ones.
+ */
+r64_buf
+r64_shift(r64_set *s, int64_t delta)
+{
+	builder		out;
+	uint64_t	d = (uint64_t) delta;
+
+	begin_set(&out, s->env, s->size);
+	if (delta > INT64_MIN)
+		shift_range(&out, s, -delta, INT64_MAX, d);
+	shift_range(&out, s, INT64_MIN, (int64_t) (-d - 1), d);
+	return end_set(&out);
 }

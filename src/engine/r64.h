@@ -205,12 +205,11 @@ r64_mix(uint64_t x)
 /* sample.c */
 extern r64_buf r64_sample(const r64_set *s, uint64_t n, uint64_t seed);
 
-/* range.c, setops.c: a set cut, moved or copied. */
+/* range.c, setops.c: a set cut or copied. */
 extern r64_buf r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi);
-extern r64_buf r64_shift(r64_set *s, int64_t delta);
 extern r64_buf r64_copy(const r64_env *env, const r64_set *s);
 
-/* build.c: sets from values. */
+/* build.c: sets from values, or moved. */
 #define R64_SINGLETON_SIZE 30
 extern r64_set r64_singleton(const r64_env *env, int64_t v,
 							 uint8_t out[R64_SINGLETON_SIZE]);
@@ -223,6 +222,7 @@ typedef struct r64_range
 } r64_range;
 extern r64_buf r64_from_ranges(const r64_env *env, const r64_range *ranges,
 							   size_t n);
+extern r64_buf r64_shift(r64_set *s, int64_t delta);
 extern void r64_sort(const r64_env *env, uint64_t *numbers, size_t n);
 
 /*

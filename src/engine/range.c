@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * range.c
- *	  A set cut by a range, or moved.
+ *	  A set cut by a range.
  *
  * Cutting copies whole buckets and containers, and works on two containers at most,
  * those with the ends of the range.  Two sets are combined in setops.c.
@@ -10,13 +10,9 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "build.h"
 #include "container.h"
 #include "index.h"
 #include "setops.h"
-
-#define SHIFT_BATCH	512			/* elements read at a time */
-#define LONG_RUN	32			/* a run of more is moved at once */
 
 /*
  * Appends the result of op, an intersection or a difference, for container i of a
@@ -183,56 +179,4 @@ r64_combine_range(r64_op op, r64_set *a, int64_t lo, int64_t hi)
 	if (lo <= hi)
 		return cut(op, a, lo, hi);
 	return op == R64_AND ? r64_from_values(a->env, NULL, 0) : r64_copy(a->env, a);
-}
-
-/*
- * Adds the elements in [lo, hi], moved by delta, to a builder.  A long run is added
- * at once; otherwise elements are read in batches.
- */
-static void
-shift_range(r64_builder *out, r64_set *s, int64_t lo, int64_t hi, uint64_t delta)
-{
-	int64_t		batch[SHIFT_BATCH];
-	int64_t		last;
-
-	while (r64_next_run(s, lo, hi, &batch[0], &last))
-	{
-		if ((uint64_t) last - (uint64_t) batch[0] >= LONG_RUN)
-			r64_builder_add(out, (uint64_t) batch[0] + delta,
-							(uint64_t) last + delta);
-		else
-		{
-			size_t		n = r64_read(s, batch[0], hi, false, batch, SHIFT_BATCH);
-
-			for (size_t i = 0; i < n; i++)
-				r64_builder_add(out, (uint64_t) batch[i] + delta,
-								(uint64_t) batch[i] + delta);
-			if (n > 0)
-				last = batch[n - 1];
-		}
-		if (last == hi)
-			break;
-		lo = last + 1;
-		s->env->poll();
-	}
-}
-
-/*
- * Returns every element plus delta.  The caller has checked that no element
- * leaves int64.
- *
- * The result is built in stored order: first the elements that become
- * non-negative (none do if delta is the smallest bigint), then the negative ones.
- */
-r64_buf
-r64_shift(r64_set *s, int64_t delta)
-{
-	r64_builder out;
-	uint64_t	d = (uint64_t) delta;
-
-	r64_builder_init(&out, s->env, s->size);
-	if (delta > INT64_MIN)
-		shift_range(&out, s, -delta, INT64_MAX, d);
-	shift_range(&out, s, INT64_MIN, (int64_t) (-d - 1), d);
-	return r64_builder_finish(&out);
 }
