@@ -234,6 +234,7 @@ merge_sets(r64_accumulator *acc)
 	acc->sets_size = 0;
 }
 
+/* Merges what waits, in the order in which it came: see r64_accumulator_combine. */
 static void
 merge_all(r64_accumulator *acc)
 {
@@ -258,39 +259,25 @@ resize_buffer(const r64_env *env, void *buffer, size_t size)
 }
 
 /*
- * Grows a full buffer of values or ranges.  Returns NULL if it has to be merged
- * instead.
+ * Lets at least one more value or range wait: grows their buffer, which is full, or
+ * merges all that waits.  Returns the buffer.
  */
 static void *
-grow_buffer(const r64_accumulator *acc, void *items, uint32_t *capacity,
-			uint32_t first, size_t size)
+grow_or_merge(r64_accumulator *acc, void *items, uint32_t *capacity,
+			  uint32_t first, size_t size)
 {
 	size_t		limit = share(acc->env, acc->flat.size / 2, LEAST_VALUES) / size;
 	uint32_t	grown = *capacity == 0 ? first :
 		2 * *capacity < limit ? 2 * *capacity : (uint32_t) limit;
 
 	if (*capacity >= limit)
-		return NULL;
-	items = resize_buffer(acc->env, items, grown * size);
-	*capacity = grown;
-	return items;
-}
-
-/* Lets at least one more value wait. */
-static void
-grow_values(r64_accumulator *acc)
-{
-	int64_t    *grown = grow_buffer(acc, acc->values, &acc->values_capacity,
-									FIRST_VALUES, sizeof(int64_t));
-
-	if (grown != NULL)
-		acc->values = grown;
+		merge_all(acc);
 	else
 	{
-		/* in the order in which they came: see r64_accumulator_combine */
-		merge_sets(acc);
-		merge_values(acc);
+		items = resize_buffer(acc->env, items, grown * size);
+		*capacity = grown;
 	}
+	return items;
 }
 
 /* Adds a value. */
@@ -298,7 +285,8 @@ void
 r64_accumulate(r64_accumulator *acc, int64_t v)
 {
 	if (acc->nvalues == acc->values_capacity)
-		grow_values(acc);
+		acc->values = grow_or_merge(acc, acc->values, &acc->values_capacity,
+									FIRST_VALUES, sizeof(int64_t));
 	acc->values[acc->nvalues++] = v;
 }
 
@@ -309,18 +297,8 @@ r64_accumulate_range(r64_accumulator *acc, int64_t lo, int64_t hi)
 	if (lo > hi)
 		return;
 	if (acc->nranges == acc->ranges_capacity)
-	{
-		r64_range  *grown = grow_buffer(acc, acc->ranges, &acc->ranges_capacity,
-										FIRST_RANGES, sizeof(r64_range));
-
-		if (grown != NULL)
-			acc->ranges = grown;
-		else
-		{
-			merge_sets(acc);
-			merge_ranges(acc);
-		}
-	}
+		acc->ranges = grow_or_merge(acc, acc->ranges, &acc->ranges_capacity,
+									FIRST_RANGES, sizeof(r64_range));
 	acc->ranges[acc->nranges].lo = lo;
 	acc->ranges[acc->nranges++].hi = hi;
 }
