@@ -90,8 +90,9 @@ add_run(builder *b, uint32_t start, uint32_t end)
 		}
 		if (b->nruns == R64_ARRAY_MAX)
 		{
-			memset(b->bitset.w, 0, R64_BITSET_BYTES);
-			r64_set_runs(b->bitset.w, b->runs, b->nruns);
+			memset(b->bitset.w, 0, R64_BITSET_BYTES + sizeof(uint64_t));
+			r64_set_runs(b->w.env, b->bitset.w, (const uint8_t *) b->runs,
+						 b->nruns);
 			b->is_bitset = true;
 		}
 	}

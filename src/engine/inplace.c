@@ -50,8 +50,10 @@ apply(const r64_operation *op, const r64_env *env, const r64_container *own,
 	if (own->type != R64_BITSET)
 		return;
 	bitset = r64_view_bitset(own, &scratch);
-	r64_apply_container(op, env, &bitset, c);
-	card = r64_count_bits(&bitset);
+	card = r64_apply_container(op, env, bitset.words, c);
+	if (card == 0)
+		card = (uint32_t)
+			r64_kernel.bitset_container_compute_cardinality(&bitset);
 	/* fewer only if a container does not match its header */
 	if (card <= R64_ARRAY_MAX)
 		card = R64_ARRAY_MAX + 1;

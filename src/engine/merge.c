@@ -148,44 +148,29 @@ combine_few(const merge *m, const item *items, size_t n, uint16_t *values)
 }
 
 /*
- * Applies a container, which for an intersection is not an array, to a bitset,
- * and may leave its cardinality unknown.
+ * Applies a container, which for an intersection is not an array, to a bitset.
+ * Returns the bitset's cardinality, or 0 if that has to be counted.
  */
-void
+uint32_t
 r64_apply_container(const r64_operation *op, const r64_env *env,
-					bitset_container_t *bitset, const r64_container *c)
+					uint64_t *words, const r64_container *c)
 {
-	uint64_t   *words = bitset->words;
-
-	bitset->cardinality = BITSET_UNKNOWN_CARDINALITY;
 	if (c->type == R64_ARRAY && op->code == R64_OR)
 		r64_set_values(words, c->data, c->card);
 	else if (c->type == R64_ARRAY)
 		r64_flip_values(words, c->data, c->card);
 	else if (c->type == R64_RUN && c->nruns <= R64_FEW_RUNS &&
 			 op->code == R64_OR)
-	{
-		r64_run_list scratch;
-		run_container_t y = r64_view_runs(env, c, &scratch);
-
-		r64_set_runs(words, y.runs, (uint32_t) y.n_runs);
-	}
+		r64_set_runs(env, words, c->data, c->nruns);
 	else
 	{
 		r64_words	scratch;
+		bitset_container_t x = {.words = words};
 		bitset_container_t y = r64_view_as_bitset(env, c, &scratch);
 
-		bitset->cardinality = op->bitsets(bitset, &y, bitset);
+		return (uint32_t) op->bitsets(&x, &y, &x);
 	}
-}
-
-/* The cardinality of a bitset, counted if it is unknown. */
-uint32_t
-r64_count_bits(const bitset_container_t *bitset)
-{
-	if (bitset->cardinality != BITSET_UNKNOWN_CARDINALITY)
-		return (uint32_t) bitset->cardinality;
-	return (uint32_t) r64_kernel.bitset_container_compute_cardinality(bitset);
+	return 0;
 }
 
 /*
@@ -197,7 +182,7 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 {
 	uint16_t	values[FEW_VALUES];
 	r64_words	words;
-	bitset_container_t bitset = {.words = words.w};
+	uint32_t	card = 0;
 	r64_container c;
 
 	open_item(m, &items[0], &c);
@@ -232,10 +217,9 @@ combine_items(merge *m, const item *items, size_t n, const r64_container *own)
 	{
 		r64_poll_every(m->w.env, i + 1, 1023);
 		open_item(m, &items[i], &c);
-		r64_apply_container(m->op, m->w.env, &bitset, &c);
+		card = r64_apply_container(m->op, m->w.env, words.w, &c);
 	}
-	r64_writer_bitset(&m->w, R64_KEY(items->prefix_card), words.w,
-					  r64_count_bits(&bitset));
+	r64_writer_bitset(&m->w, R64_KEY(items->prefix_card), words.w, card);
 }
 
 /* Merges n items of one high half with the one set's bucket, if any. */

@@ -53,10 +53,9 @@ extern void r64_pass_buckets(r64_writer *w, r64_cursor *cur, bool keep,
 extern r64_buf r64_merge_list(r64_op op, const r64_set *s,
 							  const uint8_t *list, size_t size);
 
-extern void r64_apply_container(const r64_operation *op, const r64_env *env,
-								bitset_container_t *bitset,
-								const r64_container *c);
-extern uint32_t r64_count_bits(const bitset_container_t *bitset);
+extern uint32_t r64_apply_container(const r64_operation *op,
+									const r64_env *env, uint64_t *words,
+									const r64_container *c);
 
 /* inplace.c */
 extern bool r64_combine_in_place(r64_op op, const r64_set *a, const r64_set *b,

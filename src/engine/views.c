@@ -196,7 +196,8 @@ r64_copy_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scrat
 }
 
 /*
- * Sets the values of n stored runs, in words that are zero, and one word more.
+ * Sets the values of n stored runs.  If n exceeds R64_FEW_RUNS, all words must be
+ * zero, and so must one word more.
  *
  * Where runs are many, filling one after the other would spend its time on
  * branches that nobody can predict.  Instead, subtract the first bit of each
@@ -204,9 +205,8 @@ r64_copy_as_runs(const r64_env *env, const r64_container *c, r64_run_list *scrat
  * number: 2^end - 2^start has all bits of a run.  A second pass subtracts what a
  * word borrows from the next one.
  */
-static void
-set_stored_runs(const r64_env *env, uint64_t *words, const uint8_t *runs,
-				uint32_t n)
+void
+r64_set_runs(const r64_env *env, uint64_t *words, const uint8_t *runs, uint32_t n)
 {
 	uint32_t	after = 0;		/* first value that the next run may have */
 	uint64_t	word = 0;
@@ -256,6 +256,6 @@ r64_copy_as_bitset(const r64_env *env, const r64_container *c, r64_words *scratc
 	if (c->type == R64_ARRAY)
 		r64_set_values(scratch->w, c->data, c->card);
 	else
-		set_stored_runs(env, scratch->w, c->data, c->nruns);
+		r64_set_runs(env, scratch->w, c->data, c->nruns);
 	return view;
 }

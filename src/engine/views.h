@@ -63,13 +63,8 @@ r64_make_run(uint32_t first, uint32_t last)
 /* Up to this many runs are best set one after the other. */
 #define R64_FEW_RUNS 128
 
-/* Sets the values of runs, which must lie within the container. */
-static inline void
-r64_set_runs(uint64_t *words, const rle16_t *runs, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		bitset_set_lenrange(words, runs[i].value, runs[i].length);
-}
+extern void r64_set_runs(const r64_env *env, uint64_t *words,
+						 const uint8_t *runs, uint32_t n);
 
 /*
  * Sets the bits of an array's n values.  The parameters are not a container,

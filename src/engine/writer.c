@@ -460,16 +460,10 @@ r64_writer_runs(r64_writer *w, uint16_t key, const rle16_t *runs,
 	}
 	else
 	{
-		r64_container c = {
-			.data = (const uint8_t *) runs,
-			.key = key,
-			.card = card,
-			.type = R64_RUN,
-			.nruns = nruns
-		};
 		r64_words	bitset;
 
-		(void) r64_copy_as_bitset(w->env, &c, &bitset);
+		memset(bitset.w, 0, R64_BITSET_BYTES + sizeof(uint64_t));
+		r64_set_runs(w->env, bitset.w, (const uint8_t *) runs, nruns);
 		append_bitset(w, key, bitset.w, card);
 	}
 }
