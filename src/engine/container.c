@@ -308,12 +308,6 @@ r64_container_read(const r64_container *c, uint64_t base,
 	return 0;
 }
 
-uint16_t
-r64_container_min(const r64_container *c)
-{
-	return r64_container_select(c, 0);
-}
-
 /* Returns the largest value, or 0 if a damaged container has none. */
 uint16_t
 r64_container_max(const r64_container *c)

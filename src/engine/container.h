@@ -25,7 +25,6 @@ r64_container_is_full(const r64_container *c)
 
 extern int32_t r64_find_run(const uint8_t *runs, uint32_t n, uint32_t x);
 extern bool r64_container_contains(const r64_container *c, uint32_t low);
-extern uint16_t r64_container_min(const r64_container *c);
 extern uint16_t r64_container_max(const r64_container *c);
 extern uint32_t r64_container_below(const r64_container *c, uint32_t low);
 extern uint16_t r64_container_select(const r64_container *c, uint32_t n);

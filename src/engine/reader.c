@@ -105,47 +105,41 @@ r64_contains(const r64_set *s, int64_t v)
 }
 
 /*
- * Opens the bucket of the smallest or the largest element; returns false if there
- * is none.  Negative elements are stored last.
+ * Finds the largest or the smallest element; returns false if there is none.
+ * Negative elements are stored last.
  */
 static bool
-open_end(const r64_set *s, bool largest, r64_bucket *b)
+find_end(const r64_set *s, bool largest, int64_t *v)
 {
 	r64_cursor	cur;
+	r64_bucket	b;
+	r64_container c;
+	uint16_t	low;
 
+	if (r64_is_empty(s))
+		return false;
 	r64_cursor_start(&cur, s);
-	for (*b = cur.b; cur.live; r64_cursor_next(&cur))
-		if (((int32_t) cur.b.high > (int32_t) b->high) == largest)
-			*b = cur.b;
-	return !r64_is_empty(s);
+	for (b = cur.b; cur.live; r64_cursor_next(&cur))
+		if (((int32_t) cur.b.high > (int32_t) b.high) == largest)
+			b = cur.b;
+	r64_container_at(s->env, &b, largest ? b.n - 1 : 0, &c);
+	low = largest ? r64_container_max(&c) : r64_container_select(&c, 0);
+	*v = (int64_t) (r64_base(&b, c.key) | low);
+	return true;
 }
 
 /* Finds the smallest element; returns false if there is none. */
 bool
 r64_min(const r64_set *s, int64_t *v)
 {
-	r64_bucket	b;
-	r64_container c;
-
-	if (!open_end(s, false, &b))
-		return false;
-	r64_container_at(s->env, &b, 0, &c);
-	*v = (int64_t) (r64_base(&b, c.key) | r64_container_min(&c));
-	return true;
+	return find_end(s, false, v);
 }
 
 /* Finds the largest element; returns false if there is none. */
 bool
 r64_max(const r64_set *s, int64_t *v)
 {
-	r64_bucket	b;
-	r64_container c;
-
-	if (!open_end(s, true, &b))
-		return false;
-	r64_container_at(s->env, &b, b.n - 1, &c);
-	*v = (int64_t) (r64_base(&b, c.key) | r64_container_max(&c));
-	return true;
+	return find_end(s, true, v);
 }
 
 /* Counts the parts of a set. */

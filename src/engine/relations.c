@@ -102,7 +102,7 @@ bool
 r64_container_is_subset(const r64_env *env, const r64_container *a,
 						const r64_container *b)
 {
-	uint32_t	first = r64_container_min(a);
+	uint32_t	first = r64_container_select(a, 0);
 
 	if (a->card > b->card || !r64_container_contains(b, first))
 		return false;
