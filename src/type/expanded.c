@@ -60,10 +60,14 @@ roaring64_expanded_combine(ExpandedRoaring64 *e, r64_op op, r64_set s)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* The object's set, whole; good until the object changes. */
-static r64_set
-get_set(ExpandedRoaring64 *e)
+/*
+ * Returns the set of the object that a datum points to, valid until that
+ * changes.
+ */
+r64_set
+roaring64_expanded_set(Datum value)
 {
+	ExpandedRoaring64 *e = (ExpandedRoaring64 *) DatumGetEOHP(value);
 	MemoryContext oldcontext = MemoryContextSwitchTo(e->hdr.eoh_context);
 	r64_set		s;
 
@@ -73,16 +77,6 @@ get_set(ExpandedRoaring64 *e)
 	/* a set made from this one does not belong to the object */
 	s.env = &roaring64_env;
 	return s;
-}
-
-/*
- * Returns the set of the object that a datum points to, valid until that
- * changes.
- */
-r64_set
-roaring64_expanded_set(Datum value)
-{
-	return get_set((ExpandedRoaring64 *) DatumGetEOHP(value));
 }
 
 /* How many elements that set has; for that it need not be canonical. */
@@ -162,7 +156,7 @@ roaring64_edit(Datum value, r64_op op, int64 element)
 static Size
 expanded_get_flat_size(ExpandedObjectHeader *eohptr)
 {
-	r64_set		s = get_set((ExpandedRoaring64 *) eohptr);
+	r64_set		s = roaring64_expanded_set(EOHPGetRODatum(eohptr));
 
 	/* a state that is only counted may be larger than a value */
 	if (s.size > roaring64_env.max_size)
@@ -174,7 +168,7 @@ static void
 expanded_flatten_into(ExpandedObjectHeader *eohptr, void *result,
 					  Size allocated_size)
 {
-	r64_set		s = get_set((ExpandedRoaring64 *) eohptr);
+	r64_set		s = roaring64_expanded_set(EOHPGetRODatum(eohptr));
 
 	Assert(allocated_size == VARHDRSZ + s.size);
 	SET_VARSIZE(result, allocated_size);
