@@ -51,9 +51,13 @@ listed_set(const r64_env *env, const uint8_t *list, size_t *at)
 	return s;
 }
 
-/* The number of containers of all sets of a list. */
+/*
+ * Lists the containers of all sets of a list in items, unless that is NULL, and
+ * returns their number.
+ */
 static size_t
-count_containers(const r64_env *env, const uint8_t *list, size_t size)
+list_containers(const r64_env *env, const uint8_t *list, size_t size,
+				item *items)
 {
 	size_t		n = 0;
 
@@ -63,34 +67,23 @@ count_containers(const r64_env *env, const uint8_t *list, size_t size)
 		r64_cursor	cur;
 
 		for (r64_cursor_start(&cur, &s); cur.live; r64_cursor_next(&cur))
-			n += cur.b.n;
-	}
-	return n;
-}
-
-static void
-list_containers(const r64_env *env, const uint8_t *list, size_t size,
-				item *items)
-{
-	for (size_t at = 0; at < size;)
-	{
-		r64_set		s = listed_set(env, list, &at);
-		r64_cursor	cur;
-
-		for (r64_cursor_start(&cur, &s); cur.live; r64_cursor_next(&cur))
-			for (uint32_t i = 0; i < cur.b.n; i++)
+		{
+			for (uint32_t i = 0; items != NULL && i < cur.b.n; i++)
 			{
+				item	   *it = &items[n + i];
 				r64_container c;
 
 				r64_poll_every(env, i + 1, 0x3FFF);
 				r64_container_at(env, &cur.b, i, &c);
-				items->prefix_card = (uint64_t) cur.b.high << 32 |
+				it->prefix_card = (uint64_t) cur.b.high << 32 |
 					(uint32_t) c.key << 16 | (c.card - 1);
-				items->data = (uint64_t) (c.data - list) << 1 |
+				it->data = (uint64_t) (c.data - list) << 1 |
 					(c.type == R64_RUN);
-				items++;
 			}
+			n += cur.b.n;
+		}
 	}
+	return n;
 }
 
 static inline void
@@ -312,9 +305,9 @@ r64_merge_list(r64_op opcode, const r64_set *s, const uint8_t *list,
 
 	if (at == size)
 		return r64_combine(opcode, s, &first);
-	n = count_containers(env, list, size);
+	n = list_containers(env, list, size, NULL);
 	items = env->alloc((n + 1) * sizeof(item));
-	list_containers(env, list, size, items);
+	(void) list_containers(env, list, size, items);
 	r64_sort_items(env, &items->prefix_card, n, sizeof(item) / sizeof(uint64_t),
 				   16);
 	r64_writer_init(&m.w, env, s->size + size);
