@@ -237,15 +237,12 @@ look_into_set(Batch *batch, int lo, int hi, Datum members)
 	int64		id = dedup_number(&batch->ids[lo]);
 	uint8_t		one[R64_SINGLETON_SIZE];
 	r64_set		few = r64_singleton(&roaring64_env, id, one);
-	ToastSource source;
+	r64_buf		part;
 	struct varlena *flat;
 	r64_set		view;
 
-	if (hi - lo == 1 && roaring64_toast_source(members, &few, &source))
+	if (hi - lo == 1 && roaring64_restrict(members, &few, NULL, &part))
 	{
-		r64_buf		part = r64_source_restrict(&source.source, &few, NULL);
-
-		roaring64_close_source(&source);
 		view = r64_open_buf(&roaring64_env, part);
 		batch->states[lo].held |= r64_contains(&view, id);
 		pfree(part.base);

@@ -272,15 +272,14 @@ roaring64_getarg_within(FunctionCallInfo fcinfo, int argno,
 	Datum		datum = PG_GETARG_DATUM(argno);
 	KeptArgument *arg = get_kept(fcinfo, argno);
 	r64_set    *set = find_kept(fcinfo, argno);
-	ToastSource source;
+	r64_buf		made;
 
 	if (set == NULL && arg != NULL &&
-		roaring64_toast_source(datum, few, &source))
+		roaring64_restrict(datum, few, cardinality, &made))
 	{
 		remember(arg, (struct varlena *) DatumGetPointer(datum),
 				 fcinfo->flinfo->fn_mcxt);
-		*local = r64_open_buf(&roaring64_env,
-							  r64_source_restrict(&source.source, few, cardinality));
+		*local = r64_open_buf(&roaring64_env, made);
 		return local;
 	}
 	if (set == NULL)

@@ -59,26 +59,9 @@ DatumGetRoaring64(Datum value)
 	return roaring64_view(PG_DETOAST_DATUM_PACKED(value));
 }
 
-/* Part of a TOAST value: size bytes from offset on. */
-typedef struct ToastPart
-{
-	struct varlena *bytes;		/* NULL if none was fetched */
-	size_t		offset;
-	size_t		size;
-} ToastPart;
-
-/* A value that is read in parts. */
-typedef struct ToastSource
-{
-	r64_source	source;
-	struct varlena *pointer;	/* to the TOAST value */
-	ToastPart	part[R64_PARTS];	/* the last of each kind */
-} ToastSource;
-
 /* toast_source.c */
-extern bool roaring64_toast_source(Datum datum, const r64_set *few,
-								   ToastSource *source);
-extern void roaring64_close_source(ToastSource *source);
+extern bool roaring64_restrict(Datum datum, const r64_set *few,
+							   uint64 *cardinality, r64_buf *made);
 
 /* operators.c */
 extern Datum roaring64_andnot(PG_FUNCTION_ARGS);

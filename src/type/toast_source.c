@@ -25,6 +25,22 @@
 #define BYTES_PER_PIECE	(24 * 1024)
 #define MIN_PART	((size_t) 2 * TOAST_MAX_CHUNK_SIZE)
 
+/* Part of a TOAST value: size bytes from offset on. */
+typedef struct ToastPart
+{
+	struct varlena *bytes;		/* NULL if none was fetched */
+	size_t		offset;
+	size_t		size;
+} ToastPart;
+
+/* A value that is read in parts. */
+typedef struct ToastSource
+{
+	r64_source	source;
+	struct varlena *pointer;	/* to the TOAST value */
+	ToastPart	part[R64_PARTS];	/* the last of each kind */
+} ToastSource;
+
 /*
  * Fetches two TOAST rows even if one would do, or none if the last part of the
  * kind has the bytes.  So a header of up to 400 containers is fetched once.
@@ -51,28 +67,21 @@ fetch_part(void *arg, r64_part kind, size_t offset, size_t size)
 	return (uint8_t *) VARDATA_ANY(part->bytes);
 }
 
-/* Frees what was fetched; the server does, too, where a call ends. */
-void
-roaring64_close_source(ToastSource *source)
-{
-	for (int i = 0; i < R64_PARTS; i++)
-		if (source->part[i].bytes != NULL)
-			pfree(source->part[i].bytes);
-}
-
 /*
- * Whether a value is better read in parts, for a question about the containers of few
- * and all headers: if it is stored out of line, uncompressed, and large enough.  Fills
- * *source if so.  The value must stay where it is while the source is used.
+ * Makes the set of the containers of a value that meet those of few, as
+ * r64_source_restrict() does, if the value is better read in parts: if it is stored
+ * out of line, uncompressed, and large enough.  Otherwise returns false.
  */
 bool
-roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
+roaring64_restrict(Datum datum, const r64_set *few, uint64 *cardinality, r64_buf *made)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
 	size_t		size;
 	r64_stats	stats;
 	uint64		wanted;
+	ToastSource source;
+	bool		pays;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
@@ -84,14 +93,17 @@ roaring64_toast_source(Datum datum, const r64_set *few, ToastSource *source)
 	wanted = (stats.arrays + stats.bitsets + stats.runs) * BYTES_PER_PIECE;
 	if (wanted > size)
 		return false;
-	memset(source, 0, sizeof(*source));
-	source->source.env = &roaring64_env;
-	source->source.arg = source;
-	source->source.fetch = fetch_part;
-	source->source.size = size;
-	source->pointer = value;
-	if (r64_source_buckets(&source->source) <= (size - wanted) / BYTES_PER_PIECE)
-		return true;
-	roaring64_close_source(source);
-	return false;
+	memset(&source, 0, sizeof(source));
+	source.source.env = &roaring64_env;
+	source.source.arg = &source;
+	source.source.fetch = fetch_part;
+	source.source.size = size;
+	source.pointer = value;
+	pays = r64_source_buckets(&source.source) <= (size - wanted) / BYTES_PER_PIECE;
+	if (pays)
+		*made = r64_source_restrict(&source.source, few, cardinality);
+	for (int i = 0; i < R64_PARTS; i++)
+		if (source.part[i].bytes != NULL)
+			pfree(source.part[i].bytes);
+	return pays;
 }
