@@ -416,8 +416,8 @@ static void
 choose_rest(LookupState *state)
 {
 	const LookupPlan *plan = &state->plan;
-	double		done = plan->negated ?
-		state->entries_read / Max(state->index->rd_rel->reltuples, 1) :
+	double		rows = Max(state->index->rd_rel->reltuples, 1);
+	double		done = plan->negated ? state->entries_read / rows :
 		(double) r64_count_range(&state->set, PG_INT64_MIN, state->steps.from) /
 		(double) r64_cardinality(&state->set);
 	double		times = Max(1 / done - 1, 0);
@@ -430,7 +430,8 @@ choose_rest(LookupState *state)
 	double		both = plan->bitmap_cost + walk_cost +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
 	double		others = plan->bitmap_cost +
-		plan->bitmap_pages * state->fetch_cost / pages;
+		plan->bitmap_pages * state->fetch_cost / pages +
+		plan->bitmap_share * rows * 2 * ROARING64_ENTRY_COST;
 	double		rest = Min(others, plan->table_cost);
 	double		most = (state->walk_cost + state->fetch_cost) / TRIED_PART;
 

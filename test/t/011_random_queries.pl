@@ -79,7 +79,8 @@ sub compare
 	$plans{both}++ if $plan =~ /Index Cond: .* AND \(NOT/;
 	# of the bitmap scan below a lookup only the bitmap, or all
 	$plans{intersection}++ if $plan =~ /Bitmap Heap Scan.*never executed\)\n(?:(?!.*->  ).*\n)*.*->  Bitmap.*\(actual/;
-	$plans{'lookup, then bitmap'}++ if $plan =~ /^( *)(?:->  )?Custom Scan.*\n(?:\1  .*\n)*?\1 +->  Bitmap Heap Scan.*\(actual/m;
+	$plans{'lookup, then bitmap'}++
+		if $plan =~ /^( *)(?:->  )?Custom Scan.*\n(?:\1  .*\n)*?\1 +->  Bitmap Heap Scan.*\(actual/m;
 	$plans{outer}++ if $plan =~ /Left Join.*Lookup/s;
 	$plans{cursor}++ if $plan =~ /Lookup/ && $found =~ /^= \d/m;
 	$plans{workers}++ if $plan =~ /Workers Launched: [1-9]/;
