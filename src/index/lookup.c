@@ -421,6 +421,7 @@ choose_rest(LookupState *state)
 		(double) r64_count_range(&state->set, PG_INT64_MIN, state->steps.from) /
 		(double) r64_cardinality(&state->set);
 	double		times = Max(1 / done - 1, 0);
+
 	/* searches take longer beside fetching rows than core's prices say */
 	double		walk_cost = times *
 		(2 * state->walk_cost + state->entries_read * ROARING64_ENTRY_COST);

@@ -94,7 +94,7 @@ typedef struct LookupCost
 								 * the square of the correlation */
 	bool		is_known;		/* the set is */
 
-	Path	   *others;			/* core's bitmap scan of other indexes, or NULL */
+	Path	   *others;			/* core's scan by other indexes, or NULL */
 } LookupCost;
 
 /* Rows to fetch of the table. */
