@@ -125,6 +125,7 @@ typedef struct LookupState
 	Steps		steps;			/* through the index */
 	BlockNumber page;			/* of the table, where we are */
 	uint64		pages;			/* visited */
+	uint64		pages_read;		/* of these, not in memory */
 	uint64		entries_read;	/* of the index */
 	double		walk_cost;		/* of the index */
 	double		fetch_cost;		/* of rows */
@@ -249,7 +250,7 @@ begin_lookup(LookupState *state)
 	state->begun = true;
 	state->page = InvalidBlockNumber;
 	state->walk_cost = state->fetch_cost = 0;
-	state->pages = state->entries_read = state->found = 0;
+	state->pages = state->pages_read = state->entries_read = state->found = 0;
 	state->limit = state->others_scan == NULL ? state->plan.table_cost : HUGE_VAL;
 	state->reads_rest = false;
 	state->reads_all = state->others_scan == NULL;
@@ -416,7 +417,9 @@ static void
 choose_rest(LookupState *state)
 {
 	const LookupPlan *plan = &state->plan;
+	Form_pg_class table = state->css.ss.ss_currentRelation->rd_rel;
 	double		rows = Max(state->index->rd_rel->reltuples, 1);
+	double		pages = Max(state->pages, 1);
 	double		done = plan->negated ? state->entries_read / rows :
 		(double) r64_count_range(&state->set, PG_INT64_MIN, state->steps.from) /
 		(double) r64_cardinality(&state->set);
@@ -426,17 +429,22 @@ choose_rest(LookupState *state)
 	double		walk_cost = times *
 		(2 * state->walk_cost + state->entries_read * ROARING64_ENTRY_COST);
 	double		fetch_cost = times * state->fetch_cost;
-	double		pages = Max(state->pages, 1);
 	double		alone = walk_cost + fetch_cost;
 	double		both = plan->bitmap_cost + walk_cost +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
-	double		others = plan->bitmap_cost +
-		plan->bitmap_pages * state->fetch_cost / pages +
+
+	/* pages as far apart as core's bitmap scan takes them to be */
+	double		reads = READ_FACTOR * Min(state->pages_read / pages, 1);
+	double		page_cost = ROARING64_PAGE_COST + reads *
+		(random_page_cost - (random_page_cost - seq_page_cost) *
+		 sqrt(Min(plan->bitmap_pages / Max(table->relpages, 1), 1)));
+	double		others = plan->bitmap_cost + plan->bitmap_pages * page_cost +
 		plan->bitmap_share * rows * 2 * ROARING64_ENTRY_COST;
-	double		rest = Min(others, plan->table_cost);
+	double		all = plan->table_cost + reads * seq_page_cost * table->relpages;
+	double		rest = Min(others, all);
 	double		most = (state->walk_cost + state->fetch_cost) / TRIED_PART;
 
-	state->reads_all = plan->table_cost < others;
+	state->reads_all = all < others;
 	if (Min(rest, both) >= alone)
 		return;
 	if (rest < both && rest < most)
@@ -543,6 +551,7 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 	if (state->others_scan != NULL)
 		read_cost *= READ_FACTOR;
 	state->fetch_cost += read_cost * (double) (BLOCKS_READ - read);
+	state->pages_read += BLOCKS_READ - read;
 	if (!found)
 		return false;
 	if (state->plan.index_only)
