@@ -67,17 +67,20 @@
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
+/* With a bitmap, as each batch goes through all of it, the first has so many. */
+#define BITMAP_BATCH	(1 << 20)
+
 /* Blocks read so far that were not in memory. */
 #define BLOCKS_READ	(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read)
 
 /*
- * How many times the settings reading a page of the table costs, when the rest is
- * chosen.  These take most pages to be in memory, where it was not; but it may have
- * come from the system's cache.
+ * What reading a page of the table costs when the rest is chosen, as a multiple of
+ * the settings, which assume that most pages are in memory.  The page may have come
+ * from the system's cache.
  */
 #define READ_FACTOR		3
 
-/* The part of what another way will cost that is spent before it is chosen. */
+/* Another way is chosen only after this part of its cost has been spent. */
 #define TRIED_PART		(1.0 / 64)
 
 /*
@@ -462,7 +465,8 @@ fill_batch(LookupState *state)
 {
 	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
 		(2 * sizeof(uint64));	/* sorting takes as much again */
-	uint64		wanted = state->found * BATCH_GROWTH;
+	uint64		wanted = Max(state->found * BATCH_GROWTH,
+							 state->bitmap != NULL ? BITMAP_BATCH : 0);
 	int64		read;
 
 	/* the copy of an index entry is lost when the scan finds the next one */
@@ -471,7 +475,8 @@ fill_batch(LookupState *state)
 	ItemPointer tid;
 
 	if (state->others_scan != NULL && state->bitmap == NULL &&
-		state->found >= ROARING64_MIN_BATCH && state->limit > 0)
+		!state->steps.done && state->found >= ROARING64_MIN_BATCH &&
+		state->limit > 0)
 		choose_rest(state);
 	read = BLOCKS_READ;
 	if (size > state->capacity)

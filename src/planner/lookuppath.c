@@ -325,9 +325,19 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				  list_member(bitmap_scan->scan.plan.qual, clause->clause)))
 			rest = lappend(rest, clause);
 	}
-	/* its rows are tested as all are, and returned whole */
+
+	/*
+	 * The lookup tests its rows, and reads them from its scan slot.  Without
+	 * a target list, servers before 2025 do not fetch rows that need no test.
+	 */
 	if (bitmap_scan != NULL)
-		bitmap_scan->scan.plan.targetlist = bitmap_scan->scan.plan.qual = NIL;
+	{
+		Expr	   *constant = (Expr *) makeBoolConst(true, false);
+
+		bitmap_scan->scan.plan.targetlist =
+			list_make1(makeTargetEntry(constant, 1, NULL, false));
+		bitmap_scan->scan.plan.qual = NIL;
+	}
 
 	scan->custom_exprs = list_make4(test.id, sets,
 									make_ands_explicit(conditions), others);
@@ -538,7 +548,9 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
 	{
 		IndexOptInfo *other = lfirst_node(IndexOptInfo, cell);
 
-		if (other == index || !other->amhasgetbitmap)
+		/* rows that a partial index leaves out are tested here */
+		if (other == index || !other->amhasgetbitmap ||
+			(other->indexprs != NIL && other->indpred != NIL))
 			continue;
 		other = memcpy(makeNode(IndexOptInfo), other, sizeof(IndexOptInfo));
 		other->rel = rel;
@@ -635,6 +647,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 
 		/* core's bitmap scan names what is lateral in its own way */
 		if (roaring64_allows_bitmapscan(rel) && bms_is_empty(rel->lateral_relids) &&
+			(index->indexprs == NIL || index->indpred == NIL) &&
 			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
 			add_bitmap_lookups(root, cost, &path, test, lookup);
 		add_path(rel, lookup);

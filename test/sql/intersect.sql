@@ -147,5 +147,16 @@ FETCH 3 FROM c;
 COMMIT;
 SELECT * FROM filed WHERE id <@ (SELECT s FROM wanted WHERE n = 8) AND tags @> '{3}' AND current_user = 'nobody';
 
+-- an expression is not computed for rows that its partial index leaves out
+CREATE TABLE divided AS SELECT i::bigint AS id, i % 5 AS y, i % 3 AS tag FROM generate_series(1, 2000) i;
+CREATE INDEX ON divided (id);
+CREATE INDEX ON divided (tag);
+CREATE INDEX ON divided ((100 / y)) WHERE y <> 0;
+CREATE INDEX ON divided ((1000::bigint / y)) WHERE y <> 0;
+ANALYZE divided;
+SELECT count(*) FROM divided WHERE id <@ (SELECT s FROM wanted WHERE n = 1) AND y <> 0 AND 100 / y = 50;
+SELECT count(*) FROM divided WHERE 1000::bigint / y <@ (SELECT roaring64 '{333,500,1000}') AND y <> 0 AND tag = 1;
+DROP TABLE divided;
+
 DROP FUNCTION plan, found_by, compare, loops, sums;
 DROP TABLE filed, wanted;
