@@ -439,8 +439,7 @@ choose_rest(LookupState *state)
 	/* pages as far apart as core's bitmap scan takes them to be */
 	double		reads = READ_FACTOR * Min(state->pages_read / pages, 1);
 	double		page_cost = ROARING64_PAGE_COST + reads *
-		(random_page_cost - (random_page_cost - seq_page_cost) *
-		 sqrt(Min(plan->bitmap_pages / Max(table->relpages, 1), 1)));
+		roaring64_read_cost(Min(plan->bitmap_pages / Max(table->relpages, 1), 1));
 	double		others = plan->bitmap_cost + plan->bitmap_pages * page_cost +
 		plan->bitmap_share * rows * 2 * ROARING64_ENTRY_COST;
 	double		all = plan->table_cost + reads * seq_page_cost * table->relpages;

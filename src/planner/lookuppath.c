@@ -166,8 +166,7 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 	batched += cost->order * Min(together - batched, 0);
 	if (cost->others != NULL)
 		batched = pages_hit(Min(batched, cost->plan.bitmap_pages), rows_fetched(cost));
-	batched *= random_page_cost -
-		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
+	batched *= roaring64_read_cost(batched / pages);
 	if (cost->others == NULL)
 		batched = Min(batched, in_order);
 	return (cost->plan.direction != 0 ? in_order : batched) *
@@ -495,6 +494,16 @@ has_one_row(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 	return true;
 }
 
+/*
+ * Whether what an index computes can be computed for all rows.  An expression can
+ * fail for a row that a partial index leaves out.
+ */
+static bool
+suits_all_rows(const IndexOptInfo *index)
+{
+	return index->indexprs == NIL || index->indpred == NIL;
+}
+
 /* Estimates all but what depends on the order of the rows. */
 static void
 estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
@@ -512,12 +521,8 @@ estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
 	/* a join makes the tests, too, without being charged */
 	cost->read_cost = rel->pages * seq_page_cost + rel->tuples * cpu_tuple_cost;
 
-	/*
-	 * An expression can fail for a row that a partial index leaves out, so it
-	 * must not be computed for all rows.
-	 */
 	cost->plan.table_cost = roaring64_allows_seqscan(rel) &&
-		(index->indexprs == NIL || index->indpred == NIL) ?
+		suits_all_rows(index) ?
 		cost->read_cost + rel->tuples * 10 * cpu_operator_cost : HUGE_VAL;
 	cost_qual_eval_node(&cost->set_cost, test->set, root);
 	count_searches(root, test, is_join, cost);
@@ -548,9 +553,7 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
 	{
 		IndexOptInfo *other = lfirst_node(IndexOptInfo, cell);
 
-		/* rows that a partial index leaves out are tested here */
-		if (other == index || !other->amhasgetbitmap ||
-			(other->indexprs != NIL && other->indpred != NIL))
+		if (other == index || !other->amhasgetbitmap || !suits_all_rows(other))
 			continue;
 		other = memcpy(makeNode(IndexOptInfo), other, sizeof(IndexOptInfo));
 		other->rel = rel;
@@ -647,7 +650,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 
 		/* core's bitmap scan names what is lateral in its own way */
 		if (roaring64_allows_bitmapscan(rel) && bms_is_empty(rel->lateral_relids) &&
-			(index->indexprs == NIL || index->indpred == NIL) &&
+			suits_all_rows(index) &&
 			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
 			add_bitmap_lookups(root, cost, &path, test, lookup);
 		add_path(rel, lookup);
