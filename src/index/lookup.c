@@ -80,8 +80,14 @@
  */
 #define READ_FACTOR		3
 
+/*
+ * The bitmap scan is taken to cost this part of its price, since no statistics tell
+ * whether the rows of a word are on few pages.
+ */
+#define CLUSTERED_PART	0.75
+
 /* Another way is chosen only after this part of its cost has been spent. */
-#define TRIED_PART		(1.0 / 64)
+#define TRIED_PART		(1.0 / 256)
 
 /*
  * A stored set that lookups of one execution share, since all partitions of a table
@@ -428,10 +434,11 @@ choose_rest(LookupState *state)
 		(double) r64_cardinality(&state->set);
 	double		times = Max(1 / done - 1, 0);
 
-	/* searches take longer beside fetching rows than core's prices say */
+	/* beside going to another page, searches and rows take longer than core says */
 	double		walk_cost = times *
-		(2 * state->walk_cost + state->entries_read * ROARING64_ENTRY_COST);
-	double		fetch_cost = times * state->fetch_cost;
+		3 * (state->walk_cost + state->entries_read * cpu_tuple_cost);
+	double		fetch_cost = times *
+		(state->fetch_cost + state->found * 2 * ROARING64_ENTRY_COST);
 	double		alone = walk_cost + fetch_cost;
 	double		both = plan->bitmap_cost + walk_cost +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
@@ -441,12 +448,12 @@ choose_rest(LookupState *state)
 	double		page_cost = ROARING64_PAGE_COST + reads *
 		roaring64_read_cost(Min(plan->bitmap_pages / Max(table->relpages, 1), 1));
 	double		others = plan->bitmap_cost + plan->bitmap_pages * page_cost +
-		plan->bitmap_share * rows * 2 * ROARING64_ENTRY_COST;
+		plan->bitmap_share * rows * 3 * ROARING64_ENTRY_COST;
 	double		all = plan->table_cost + reads * seq_page_cost * table->relpages;
-	double		rest = Min(others, all);
+	double		rest = Min(CLUSTERED_PART * others, all);
 	double		most = (state->walk_cost + state->fetch_cost) / TRIED_PART;
 
-	state->reads_all = all < others;
+	state->reads_all = rest == all;
 	if (Min(rest, both) >= alone)
 		return;
 	if (rest < both && rest < most)

@@ -596,7 +596,8 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 			((IndexPath *) bitmap)->indexinfo->relam == BRIN_AM_OID)
 			tuples = cost.plan.bitmap_pages = cost.plan.bitmap_share * rel->pages;
 		/* nor does it charge for all that its bitmaps take */
-		cost.plan.bitmap_cost += 2 * tuples * ROARING64_ENTRY_COST;
+		cost.plan.bitmap_cost += ROARING64_ENTRY_COST *
+			(tuples / 2 + 4 * cost.plan.bitmap_pages);
 		cost.others = (Path *)
 			create_bitmap_heap_path(root, bitmap->parent, bitmap, NULL, 1, 0);
 		path = make_lookup_path(root, &cost, like, test, NIL);
