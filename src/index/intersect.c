@@ -18,13 +18,14 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "miscadmin.h"
 
 #include "index/scans.h"
 #include "type/roaring64.h"
 
 /*
  * Keeps those of n sorted TIDs, each block << 16 | offset, that a bitmap may have,
- * and returns their number.  Those to be tested get ROARING64_RECHECK.
+ * and returns their number.  Those that need no test get ROARING64_EXACT.
  */
 uint64
 roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
@@ -41,6 +42,7 @@ roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
 		OffsetNumber *offsets = room;
 		int			noffsets;
 
+		CHECK_FOR_INTERRUPTS();
 		while (i < n && tids[i] >> 16 < page->blockno)
 			i++;
 		if (i == n || tids[i] >> 16 > page->blockno)
@@ -52,7 +54,7 @@ roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n)
 				j++;
 			if (noffsets < 0 ||
 				(j < noffsets && offsets[j] == (OffsetNumber) tids[i]))
-				tids[kept++] = tids[i] | (page->recheck ? ROARING64_RECHECK : 0);
+				tids[kept++] = tids[i] | (page->recheck ? 0 : ROARING64_EXACT);
 		}
 	}
 	roaring64_tbm_end(pages);

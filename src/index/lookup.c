@@ -122,7 +122,6 @@ typedef struct LookupState
 	Buffer		visible_map;	/* page of the visibility map */
 	MemoryContext context;		/* of the set */
 	BitmapHeapScanState *others_scan;	/* by the indexes of others, or NULL */
-	ExprState  *others;			/* these conditions */
 	TIDBitmap  *bitmap;			/* kept until its parameters change, or NULL */
 	uint64		elements;		/* of all sets so far */
 	uint64		fetches;		/* rows fetched from the table */
@@ -142,6 +141,7 @@ typedef struct LookupState
 								 * read without the index */
 	bool		reads_rest;		/* it has come to that */
 	bool		reads_all;		/* not by the other indexes, either */
+	bool		intersects;		/* batches, with the bitmap */
 
 	uint64	   *batch;			/* TIDs of rows to fetch: block << 16 | offset */
 	uint64		capacity;		/* of the batch */
@@ -239,14 +239,6 @@ end_lookup(LookupState *state)
 	state->steps.done = true;
 }
 
-static void
-free_bitmap(LookupState *state)
-{
-	if (state->bitmap != NULL)
-		tbm_free(state->bitmap);
-	state->bitmap = NULL;
-}
-
 /* Evaluates the set; there are no steps if it is NULL. */
 static void
 begin_lookup(LookupState *state)
@@ -261,7 +253,7 @@ begin_lookup(LookupState *state)
 	state->walk_cost = state->fetch_cost = 0;
 	state->pages = state->pages_read = state->entries_read = state->found = 0;
 	state->limit = state->others_scan == NULL ? state->plan.table_cost : HUGE_VAL;
-	state->reads_rest = false;
+	state->reads_rest = state->intersects = false;
 	state->reads_all = state->others_scan == NULL;
 	state->steps.done = true;
 	oldcontext = MemoryContextSwitchTo(state->context);
@@ -407,17 +399,6 @@ next_entry(LookupState *state)
 	return NULL;
 }
 
-static void
-make_bitmap(LookupState *state)
-{
-	MemoryContext oldcontext =
-		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-
-	state->bitmap = (TIDBitmap *)
-		MultiExecProcNode(outerPlanState(state->others_scan));
-	MemoryContextSwitchTo(oldcontext);
-}
-
 /*
  * Chooses how to find the rest of the rows, if other conditions have indexes, by what
  * the part of the set that was looked up so far has cost.
@@ -440,7 +421,8 @@ choose_rest(LookupState *state)
 	double		fetch_cost = times *
 		(state->fetch_cost + state->found * 2 * ROARING64_ENTRY_COST);
 	double		alone = walk_cost + fetch_cost;
-	double		both = plan->bitmap_cost + walk_cost +
+	double		bitmap_cost = state->bitmap == NULL ? plan->bitmap_cost : 0;
+	double		both = bitmap_cost + walk_cost +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
 
 	/* pages as far apart as core's bitmap scan takes them to be */
@@ -458,8 +440,10 @@ choose_rest(LookupState *state)
 		return;
 	if (rest < both && rest < most)
 		state->limit = -1;
-	if (rest >= both && plan->bitmap_cost < most)
-		make_bitmap(state);
+	state->intersects = rest >= both && bitmap_cost < most;
+	if (state->intersects && state->bitmap == NULL)
+		state->bitmap = (TIDBitmap *)
+			MultiExecProcNode(outerPlanState(state->others_scan));
 }
 
 /*
@@ -472,7 +456,7 @@ fill_batch(LookupState *state)
 	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
 		(2 * sizeof(uint64));	/* sorting takes as much again */
 	uint64		wanted = Max(state->found * BATCH_GROWTH,
-							 state->bitmap != NULL ? BITMAP_BATCH : 0);
+							 state->intersects ? BITMAP_BATCH : 0);
 	int64		read;
 
 	/* the copy of an index entry is lost when the scan finds the next one */
@@ -480,7 +464,7 @@ fill_batch(LookupState *state)
 		wanted < ROARING64_MIN_BATCH * BATCH_GROWTH ? 1 : Min(wanted, most);
 	ItemPointer tid;
 
-	if (state->others_scan != NULL && state->bitmap == NULL &&
+	if (state->others_scan != NULL && !state->intersects &&
 		!state->steps.done && state->found >= ROARING64_MIN_BATCH &&
 		state->limit > 0)
 		choose_rest(state);
@@ -508,7 +492,7 @@ fill_batch(LookupState *state)
 	state->walk_cost += random_page_cost * (double) (BLOCKS_READ - read);
 	if (state->batched == 0)
 		return false;
-	if (state->bitmap != NULL)
+	if (state->intersects)
 		state->batched = roaring64_intersect(state->bitmap, state->batch,
 											 state->batched);
 	return true;
@@ -518,13 +502,12 @@ fill_batch(LookupState *state)
 static bool
 passes_others(LookupState *state, TupleTableSlot *slot)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	BitmapHeapScanState *scan = state->others_scan;
 
-	if (state->others == NULL)
+	if (scan == NULL)
 		return true;
-	ResetExprContext(econtext);
-	econtext->ecxt_scantuple = slot;
-	return ExecQual(state->others, econtext);
+	scan->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecQualAndReset(scan->bitmapqualorig, scan->ss.ps.ps_ExprContext);
 }
 
 /*
@@ -567,8 +550,7 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 		return false;
 	if (state->plan.index_only)
 		store_entry(state, &tid, slot);
-	return (state->bitmap != NULL && !(row & ROARING64_RECHECK)) ||
-		passes_others(state, slot);
+	return (row & ROARING64_EXACT) || passes_others(state, slot);
 }
 
 /* The next row of the table, or by the other indexes; NULL if there is none. */
@@ -694,8 +676,6 @@ make_expressions(LookupState *state, CustomScan *plan, EState *estate)
 	state->sets = ExecInitExprList(sets, &ss->ps);
 	state->condition = ExecInitExpr(list_nth(plan->custom_exprs, LOOKUP_TEST),
 									&ss->ps);
-	state->others = ExecInitQual(list_nth(plan->custom_exprs, LOOKUP_OTHERS),
-								 &ss->ps);
 	state->without = palloc0(sizeof(FmgrInfo) * list_length(sets));
 	foreach(cell, sets)
 	{
@@ -723,11 +703,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	make_expressions(state, plan, estate);
 	if (plan->custom_plans != NIL)
 	{
-		PlanState  *others = ExecInitNode(linitial(plan->custom_plans), estate,
-										  eflags);
-
-		state->others_scan = castNode(BitmapHeapScanState, others);
-		node->custom_ps = list_make1(others);
+		state->others_scan = (BitmapHeapScanState *)
+			ExecInitNode(linitial(plan->custom_plans), estate, eflags);
+		node->custom_ps = list_make1(state->others_scan);
 	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -767,11 +745,13 @@ rescan(CustomScanState *node)
 	state->begun = false;
 	if (others != NULL)
 	{
-		if (node->ss.ps.chgParam != NULL)
-			UpdateChangedParamSet(others, node->ss.ps.chgParam);
+		UpdateChangedParamSet(others, node->ss.ps.chgParam);
 		/* the bitmap is kept if it stays the same */
-		if (others->chgParam != NULL)
-			free_bitmap(state);
+		if (others->chgParam != NULL && state->bitmap != NULL)
+		{
+			tbm_free(state->bitmap);
+			state->bitmap = NULL;
+		}
 		ExecReScan(others);
 	}
 	ExecScanReScan(&node->ss);
@@ -786,7 +766,6 @@ end_scan(CustomScanState *node)
 	if (state->entries == NULL)
 		return;					/* it was only explained */
 	end_lookup(state);
-	free_bitmap(state);
 	index_endscan(state->entries);
 	if (BufferIsValid(state->visible_map))
 		ReleaseBuffer(state->visible_map);

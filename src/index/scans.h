@@ -56,8 +56,7 @@ enum
 {
 	LOOKUP_ID,					/* the first column of the index */
 	LOOKUP_SETS,				/* a list: the set, then those to subtract */
-	LOOKUP_TEST,				/* what the rows found pass */
-	LOOKUP_OTHERS				/* a list: what the rows of the bitmap pass */
+	LOOKUP_TEST					/* what the rows found pass */
 };
 
 /* Its custom_private, which roaring64_pack_lookup() makes. */
@@ -81,7 +80,7 @@ extern List *roaring64_pack_lookup(const LookupPlan *plan);
 extern const CustomScanMethods roaring64_lookup_methods;
 
 /* intersect.c */
-#define ROARING64_RECHECK	(UINT64CONST(1) << 48)
+#define ROARING64_EXACT	(UINT64CONST(1) << 48)
 
 extern uint64 roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n);
 

@@ -281,8 +281,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = list_nth(path->custom_private, PATH_INDEX);
 	RestrictInfo *wanted = list_nth(path->custom_private, PATH_CLAUSE);
 	CustomScan *scan = makeNode(CustomScan);
-	BitmapHeapScan *bitmap_scan = NULL;
-	List	   *others = NIL;
+	List	   *filter = NIL;		/* what the bitmap scan would test */
 	List	   *rest = NIL;
 	List	   *conditions;
 	List	   *sets;
@@ -302,11 +301,22 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	conditions = list_make1(test.clause->clause);
 	sets = list_make1(test.set);
-	if (custom_plans != NIL)
+	scan->custom_plans = custom_plans;
+
+	/*
+	 * The lookup tests the bitmap scan's rows, and reads them from its scan slot.
+	 * Without a target list, servers before 2025 do not fetch rows that need no
+	 * test.
+	 */
+	foreach(cell, custom_plans)
 	{
-		scan->custom_plans = custom_plans;
-		bitmap_scan = linitial_node(BitmapHeapScan, custom_plans);
-		others = copyObject(bitmap_scan->bitmapqualorig);
+		Plan	   *bitmap_scan = lfirst(cell);
+		Expr	   *constant = (Expr *) makeBoolConst(true, false);
+
+		filter = bitmap_scan->qual;
+		bitmap_scan->qual = NIL;
+		bitmap_scan->targetlist =
+			list_make1(makeTargetEntry(constant, 1, NULL, false));
 	}
 	foreach(cell, clauses)
 	{
@@ -319,27 +329,13 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			sets = lappend(sets, other.set);
 		}
 		else if (clause != test.clause &&
-				 (bitmap_scan == NULL ||
+				 (custom_plans == NIL ||
 				  !list_member_ptr(rel->baserestrictinfo, clause) ||
-				  list_member(bitmap_scan->scan.plan.qual, clause->clause)))
+				  list_member(filter, clause->clause)))
 			rest = lappend(rest, clause);
 	}
 
-	/*
-	 * The lookup tests its rows, and reads them from its scan slot.  Without
-	 * a target list, servers before 2025 do not fetch rows that need no test.
-	 */
-	if (bitmap_scan != NULL)
-	{
-		Expr	   *constant = (Expr *) makeBoolConst(true, false);
-
-		bitmap_scan->scan.plan.targetlist =
-			list_make1(makeTargetEntry(constant, 1, NULL, false));
-		bitmap_scan->scan.plan.qual = NIL;
-	}
-
-	scan->custom_exprs = list_make4(test.id, sets,
-									make_ands_explicit(conditions), others);
+	scan->custom_exprs = list_make3(test.id, sets, make_ands_explicit(conditions));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = extract_actual_clauses(rest, false);
 	scan->scan.scanrelid = rel->relid;
@@ -384,14 +380,10 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 	custom->methods = &path_methods;
 
 	path->startup_cost = cost->plan.descent_cost;
-	path->total_cost = index_cost(root, cost);
+	path->total_cost = index_cost(root, cost) + cost->plan.bitmap_cost +
+		pages_cost(root, cost);
 	if (cost->others != NULL)
-	{
 		custom->custom_paths = list_make1(cost->others);
-		path->parallel_safe = path->parallel_safe && cost->others->parallel_safe;
-		path->total_cost += cost->plan.bitmap_cost;
-	}
-	path->total_cost += pages_cost(root, cost);
 
 	/*
 	 * A lookup in a set that is not known costs at most half of the table,
@@ -571,12 +563,13 @@ other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test
  */
 static void
 add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
-				   const LookupTest *test, const Path *lookup)
+				   const LookupTest *test)
 {
 	RelOptInfo *rel = like->parent;
+	LookupCost	alone = cost;
 	ListCell   *cell;
 
-	cost.plan.index_only = false;
+	alone.plan.index_only = cost.plan.index_only = false;
 	foreach(cell, other_paths(root, cost.index, test))
 	{
 		Path	   *bitmap = lfirst(cell);
@@ -585,8 +578,10 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 
 		if (IsA(bitmap, BitmapHeapPath))
 			bitmap = ((BitmapHeapPath *) bitmap)->bitmapqual;
-		else if (!IsA(bitmap, IndexPath) ||
-				 ((IndexPath *) bitmap)->indexclauses == NIL)
+		/* core may have taken an index that has all columns, for no condition */
+		if (IsA(bitmap, IndexPath) &&
+			((IndexPath *) bitmap)->indexclauses == NIL &&
+			((IndexPath *) bitmap)->indexinfo->indpred == NIL)
 			continue;
 		cost.plan.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
 													  &cost.plan.bitmap_cost, &tuples);
@@ -601,9 +596,10 @@ add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
 		cost.others = (Path *)
 			create_bitmap_heap_path(root, bitmap->parent, bitmap, NULL, 1, 0);
 		path = make_lookup_path(root, &cost, like, test, NIL);
-		path->total_cost = 0.9 * Min(path->total_cost,
-									 Min(lookup->total_cost,
-										 cost.others->total_cost));
+		path->total_cost = Min(path->total_cost, cost.others->total_cost);
+		path->total_cost = 0.9 *
+			Min(path->total_cost,
+				make_lookup_path(root, &alone, like, test, NIL)->total_cost);
 		path->startup_cost = Min(path->startup_cost, path->total_cost);
 		add_path(rel, path);
 	}
@@ -647,14 +643,12 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 	estimate_lookup(root, test, is_join, &cost);
 	if (join == NULL)
 	{
-		Path	   *lookup = make_lookup_path(root, &cost, &path, test, NIL);
-
 		/* core's bitmap scan names what is lateral in its own way */
 		if (roaring64_allows_bitmapscan(rel) && bms_is_empty(rel->lateral_relids) &&
 			suits_all_rows(index) &&
 			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
-			add_bitmap_lookups(root, cost, &path, test, lookup);
-		add_path(rel, lookup);
+			add_bitmap_lookups(root, cost, &path, test);
+		add_path(rel, make_lookup_path(root, &cost, &path, test, NIL));
 	}
 	for (int direction = 1; direction >= -1; direction -= 2)
 	{
