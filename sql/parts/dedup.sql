@@ -814,7 +814,9 @@ BEGIN
 	ELSIF room IS NOT NULL THEN
 		EXECUTE format('SELECT c.id::text FROM %s AS c WHERE key = $1 ORDER BY c.id OFFSET $2 LIMIT 1', o->>'claims')
 		INTO bound USING keys[1], room;
-		rows_of := rows_of || coalesce(format(' AND c.id < %L::{id_type}', bound), '');
+		IF bound IS NOT NULL THEN
+			rows_of := rows_of || format(' AND c.id < %L::{id_type}', bound);
+		END IF;
 	END IF;
 	o := o || jsonb_build_object(
 		'these', CASE WHEN one THEN 'c.key = ' || quote_literal(keys[1]) ELSE 'c.key = ANY ($1)' END,
@@ -851,8 +853,8 @@ COMMENT ON FUNCTION _roaring64_dedup_step(jsonb, text[], bigint, boolean) IS
 
 -- Begins a transaction of a fold: locks the set against other folds, lets its clock
 -- go on if that has to be read, and locks what is written.  A lock on a row is waited
--- for so shortly that no deadlock is found meanwhile.  False if another session
--- folds the set.
+-- for so shortly that no deadlock is found meanwhile, which Citus tells its nodes only of
+-- a statement.  False if another session folds the set.
 CREATE FUNCTION _roaring64_dedup_begin(dedup regclass, read_clock boolean)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100
@@ -873,7 +875,10 @@ BEGIN
 		USING clock_timestamp();
 	END IF;
 	EXECUTE format('LOCK TABLE %s, %s IN ROW EXCLUSIVE MODE', o->>'claims', o->>'chunks');
-	PERFORM set_config('lock_timeout', '100ms', true);
+	IF (o->>'distributed')::boolean THEN
+		PERFORM set_config('citus.propagate_set_commands', 'local', true);
+	END IF;
+	SET LOCAL lock_timeout = '100ms';
 	RETURN true;
 END $$;
 COMMENT ON FUNCTION _roaring64_dedup_begin(regclass, boolean) IS

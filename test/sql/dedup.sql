@@ -167,14 +167,15 @@ CALL odd_names();
 --
 -- A key that cannot be folded is left, with a warning, and no other
 --
-SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k' || i, i)) FROM generate_series(1, 1000) AS i;
+SELECT count(*) FILTER (WHERE roaring64_dedup_claim('seen', 'k' || i, i + j)) FROM generate_series(1, 1000) AS i, generate_series(0, 4000, 1000) AS j;
 CREATE FUNCTION no_500() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'k500' THEN RAISE 'not this one'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER no_500 BEFORE INSERT ON seen_chunks FOR EACH ROW EXECUTE FUNCTION no_500();
 CALL roaring64_dedup_fold('seen');
-SELECT key FROM seen_claims;
+SELECT key, id FROM seen_claims ORDER BY key, id;
 DROP TRIGGER no_500 ON seen_chunks;
 CALL roaring64_dedup_fold('seen');
-SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i)) AS seen FROM generate_series(1, 1000) AS i;
+SELECT (SELECT count(*) FROM seen_claims) AS claims, count(*) FILTER (WHERE roaring64_dedup_seen('seen', 'k' || i, i + j)) AS seen
+FROM generate_series(1, 1000) AS i, generate_series(0, 4000, 1000) AS j;
 
 --
 -- Half a million claims of one key a transaction.  A fold that stops in the middle of
@@ -202,6 +203,7 @@ SELECT generation, filled, roaring64_dedup_count('large', 'k'), roaring64_dedup_
 -- one that does not stop counts them all
 INSERT INTO large_claims (key, id) SELECT 'l', i FROM generate_series(1, 600000) AS i;
 CALL roaring64_dedup_fold('large');
+SELECT count(*) AS left_behind FROM large_claims;
 SELECT roaring64_dedup_claim('large', 'l', 0);
 CALL roaring64_dedup_fold('large');
 SELECT generation, filled, roaring64_dedup_count('large', 'l') FROM large_windows WHERE key = 'l';
