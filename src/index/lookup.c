@@ -415,7 +415,7 @@ choose_rest(LookupState *state)
 		(double) r64_cardinality(&state->set);
 	double		times = Max(1 / done - 1, 0);
 
-	/* beside going to another page, searches and rows take longer than core says */
+	/* searches and rows take longer, beside pages, than core says */
 	double		walk_cost = times *
 		3 * (state->walk_cost + state->entries_read * cpu_tuple_cost);
 	double		fetch_cost = times *

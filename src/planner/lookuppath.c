@@ -281,7 +281,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = list_nth(path->custom_private, PATH_INDEX);
 	RestrictInfo *wanted = list_nth(path->custom_private, PATH_CLAUSE);
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *filter = NIL;		/* what the bitmap scan would test */
+	List	   *filter = NIL;	/* what the bitmap scan would test */
 	List	   *rest = NIL;
 	List	   *conditions;
 	List	   *sets;
@@ -304,9 +304,9 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_plans = custom_plans;
 
 	/*
-	 * The lookup tests the bitmap scan's rows, and reads them from its scan slot.
-	 * Without a target list, servers before 2025 do not fetch rows that need no
-	 * test.
+	 * The lookup tests the bitmap scan's rows, and reads them from its scan
+	 * slot. Without a target list, servers before 2025 do not fetch rows that
+	 * need no test.
 	 */
 	foreach(cell, custom_plans)
 	{
