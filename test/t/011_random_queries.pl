@@ -5,7 +5,8 @@
 # with queries, 2000 by default (test/perl/Effort.pm).
 #
 # $ROARING64_TEST_PLANT=rows puts a fault in, which the test is to find: no lookup finds
-# some of the rows.  With "recheck" the module has one: see test/run-plants.
+# some of the rows.  With "recheck" the module has the fault of intersect in
+# test/run-plants, which not every 2000 queries meet.
 
 use strict;
 use warnings FATAL => 'all';
