@@ -853,8 +853,8 @@ COMMENT ON FUNCTION _roaring64_dedup_step(jsonb, text[], bigint, boolean) IS
 
 -- Begins a transaction of a fold: locks the set against other folds, lets its clock
 -- go on if that has to be read, and locks what is written.  A lock on a row is waited
--- for so shortly that no deadlock is found meanwhile, which Citus tells its nodes only of
--- a statement.  False if another session folds the set.
+-- for so shortly that no deadlock is found meanwhile; Citus passes the setting on to its
+-- nodes only if a statement makes it.  False if another session folds the set.
 CREATE FUNCTION _roaring64_dedup_begin(dedup regclass, read_clock boolean)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100

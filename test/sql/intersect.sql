@@ -140,6 +140,8 @@ RESET roaring64.enable_lookup;
 SET enable_sort = off;
 SELECT plan('SELECT * FROM filed WHERE id <@ (SELECT s FROM wanted WHERE n = 1) AND tags @> ''{3}'' ORDER BY id', 'Bitmap|Lookup');
 RESET enable_sort;
+-- nor an index that has all columns wanted, but no condition
+SELECT plan('SELECT count(*) FROM filed WHERE id <@ (SELECT s FROM wanted WHERE n = 2) AND tag % 10 = 4', 'Bitmap|Lookup');
 -- a cursor ends before all rows are found, and a condition without columns says that none are
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM filed WHERE id <@ (SELECT s FROM wanted WHERE n = 8) AND tags @> '{3}';
