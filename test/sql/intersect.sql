@@ -160,5 +160,16 @@ SELECT count(*) FROM divided WHERE id <@ (SELECT s FROM wanted WHERE n = 1) AND 
 SELECT count(*) FROM divided WHERE 1000::bigint / y <@ (SELECT roaring64 '{333,500,1000}') AND y <> 0 AND tag = 1;
 DROP TABLE divided;
 
+-- an index-only lookup is not replaced by one with a bitmap, which reads the table
+CREATE TABLE covered AS SELECT i::bigint AS id, i % 10 AS tag, repeat('x', 100) AS note FROM generate_series(1, 10000) i;
+CREATE INDEX ON covered (id, tag);
+CREATE INDEX covered_tag ON covered (tag);
+VACUUM ANALYZE covered;
+RESET random_page_cost;
+RESET seq_page_cost;
+SELECT plan('SELECT count(*) FROM covered WHERE id <@ (SELECT s FROM wanted WHERE n = 2) AND tag = 4', 'Bitmap|Lookup');
+SELECT plan('SELECT max(note) FROM covered WHERE id <@ (SELECT s FROM wanted WHERE n = 2) AND tag = 4', 'Bitmap|Lookup');
+DROP TABLE covered;
+
 DROP FUNCTION plan, found_by, compare, loops, sums;
 DROP TABLE filed, wanted;
