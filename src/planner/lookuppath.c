@@ -93,17 +93,7 @@ typedef struct LookupCost
 	double		order;			/* how far the table is in that of the index:
 								 * the square of the correlation */
 	bool		is_known;		/* the set is */
-
-	Path	   *others;			/* core's scan by other indexes, or NULL */
 } LookupCost;
-
-/* Rows to fetch of the table. */
-static double
-rows_fetched(const LookupCost *cost)
-{
-	return cost->selectivity * cost->index->tuples *
-		(cost->others != NULL ? cost->plan.bitmap_share : 1);
-}
 
 /* Of the index: pages, searches and entries. */
 static double
@@ -134,13 +124,6 @@ index_cost(PlannerInfo *root, const LookupCost *cost)
 			cost->plan.descent_cost + index->tuples * entry_cost);
 }
 
-/* On how many of so many pages there are rows that lie anywhere on them. */
-static double
-pages_hit(double pages, double rows)
-{
-	return Min(2 * pages * rows / (2 * pages + rows), pages);
-}
-
 /*
  * Of the table's pages, priced as by core's scans: in the order of the index as
  * by an index scan, batch by batch as by a bitmap scan.  Where the table is in
@@ -156,7 +139,7 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 											cost->index->pages, root) /
 		cost->loop_count;
 	double		together = Min(cost->selectivity * pages + places, pages);
-	double		batched = pages_hit(pages, rows);
+	double		batched = Min(2 * pages * rows / (2 * pages + rows), pages);
 	double		in_order;
 
 	places = Min(places, together);
@@ -164,11 +147,7 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
 	batched += cost->order * Min(together - batched, 0);
-	if (cost->others != NULL)
-		batched = pages_hit(Min(batched, cost->plan.bitmap_pages), rows_fetched(cost));
-	batched *= roaring64_read_cost(batched / pages);
-	if (cost->others == NULL)
-		batched = Min(batched, in_order);
+	batched = Min(batched * roaring64_read_cost(batched / pages), in_order);
 	return (cost->plan.direction != 0 ? in_order : batched) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
@@ -281,7 +260,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexOptInfo *index = list_nth(path->custom_private, PATH_INDEX);
 	RestrictInfo *wanted = list_nth(path->custom_private, PATH_CLAUSE);
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *filter = NIL;	/* what the bitmap scan would test */
+	List	   *others = NIL;	/* conditions of the bitmap scan's indexes */
 	List	   *rest = NIL;
 	List	   *conditions;
 	List	   *sets;
@@ -301,22 +280,18 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	conditions = list_make1(test.clause->clause);
 	sets = list_make1(test.set);
-	scan->custom_plans = custom_plans;
 
-	/*
-	 * The lookup tests the bitmap scan's rows, and reads them from its scan
-	 * slot. Without a target list, servers before 2025 do not fetch rows that
-	 * need no test.
-	 */
+	/* the lookup tests the bitmap scan's rows, and reads them from its scan slot */
 	foreach(cell, custom_plans)
 	{
-		Plan	   *bitmap_scan = lfirst(cell);
-		Expr	   *constant = (Expr *) makeBoolConst(true, false);
+		BitmapHeapScan *bitmap_scan = lfirst(cell);
 
-		filter = bitmap_scan->qual;
-		bitmap_scan->qual = NIL;
-		bitmap_scan->targetlist =
-			list_make1(makeTargetEntry(constant, 1, NULL, false));
+		/* conditions without columns are tested above the lookup, too */
+		if (IsA(bitmap_scan, Result))
+			bitmap_scan = (BitmapHeapScan *) outerPlan(bitmap_scan);
+		scan->custom_plans = list_make1(bitmap_scan);
+		others = bitmap_scan->bitmapqualorig;
+		bitmap_scan->scan.plan.qual = NIL;
 	}
 	foreach(cell, clauses)
 	{
@@ -328,10 +303,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 			conditions = lappend(conditions, clause->clause);
 			sets = lappend(sets, other.set);
 		}
-		else if (clause != test.clause &&
-				 (custom_plans == NIL ||
-				  !list_member_ptr(rel->baserestrictinfo, clause) ||
-				  list_member(filter, clause->clause)))
+		else if (clause != test.clause && !list_member(others, clause->clause))
 			rest = lappend(rest, clause);
 	}
 
@@ -380,10 +352,7 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 	custom->methods = &path_methods;
 
 	path->startup_cost = cost->plan.descent_cost;
-	path->total_cost = index_cost(root, cost) + cost->plan.bitmap_cost +
-		pages_cost(root, cost);
-	if (cost->others != NULL)
-		custom->custom_paths = list_make1(cost->others);
+	path->total_cost = index_cost(root, cost) + pages_cost(root, cost);
 
 	/*
 	 * A lookup in a set that is not known costs at most half of the table,
@@ -403,7 +372,8 @@ make_lookup_path(PlannerInfo *root, LookupCost *cost, const Path *like,
 		cost->set_cost.startup + cost->set_cost.per_tuple;
 	path->startup_cost = quals.startup + Min(path->startup_cost, path->total_cost);
 	path->total_cost += quals.startup +
-		rows_fetched(cost) * (cpu_tuple_cost + quals.per_tuple) +
+		cost->selectivity * cost->index->tuples *
+		(cpu_tuple_cost + quals.per_tuple) +
 		path->pathtarget->cost.per_tuple * path->rows;
 	return path;
 }
@@ -521,88 +491,62 @@ estimate_lookup(PlannerInfo *root, const LookupTest *test, bool is_join,
 }
 
 /*
- * The paths by other indexes for the other conditions of a table.  They are made
- * again, as core keeps none that is worse than another path without a set.
+ * Offers a lookup with a bitmap scan by other indexes for the other conditions, which
+ * core makes again, as it keeps none that is worse than another path without a set.
+ * Since such a lookup adapts, it costs as little as the better of the two.
  */
-static List *
-other_paths(PlannerInfo *root, const IndexOptInfo *index, const LookupTest *test)
+static void
+add_bitmap_lookup(PlannerInfo *root, LookupCost cost, const Path *like,
+				  const LookupTest *test)
 {
-	RelOptInfo *rel = makeNode(RelOptInfo);
+	RelOptInfo *rel = memcpy(makeNode(RelOptInfo), like->parent, sizeof(RelOptInfo));
+	BitmapHeapPath *others;
+	Path	   *path;
+	double		tuples;
 	ListCell   *cell;
 
-	memcpy(rel, index->rel, sizeof(RelOptInfo));
 	rel->pathlist = rel->partial_pathlist = rel->joininfo = rel->indexlist = NIL;
 	rel->has_eclass_joins = false;
-	rel->baserestrictinfo = NIL;
-	foreach(cell, index->rel->baserestrictinfo)
-	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
-
-		if (clause != test->clause && !clause->pseudoconstant)
-			rel->baserestrictinfo = lappend(rel->baserestrictinfo, clause);
-	}
-	foreach(cell, rel->baserestrictinfo == NIL ? NIL : index->rel->indexlist)
+	/* without a target, servers before 2025 do not fetch rows that need no test */
+	rel->reltarget = makeNode(PathTarget);
+	rel->reltarget->exprs = list_make1(test->id);
+	rel->baserestrictinfo = list_delete_ptr(list_copy(rel->baserestrictinfo),
+											test->clause);
+	foreach(cell, rel->baserestrictinfo == NIL ? NIL : like->parent->indexlist)
 	{
 		IndexOptInfo *other = lfirst_node(IndexOptInfo, cell);
 
-		if (other == index || !other->amhasgetbitmap || !suits_all_rows(other))
+		if (other == cost.index || !other->amhasgetbitmap || !suits_all_rows(other))
 			continue;
 		other = memcpy(makeNode(IndexOptInfo), other, sizeof(IndexOptInfo));
 		other->rel = rel;
+		/* no plain scan, and no index for the columns that it has */
+		other->amhasgettuple = false;
+		other->canreturn = palloc0(other->ncolumns * sizeof(bool));
 		other->indrestrictinfo = list_delete_ptr(list_copy(other->indrestrictinfo),
 												 test->clause);
 		rel->indexlist = lappend(rel->indexlist, other);
 	}
 	create_index_paths(root, rel);
-	return rel->pathlist;
-}
-
-/*
- * Offers lookups with a bitmap scan of other indexes.  Since they adapt, they cost as
- * little as the best of the lookup, the bitmap scan and both.
- */
-static void
-add_bitmap_lookups(PlannerInfo *root, LookupCost cost, const Path *like,
-				   const LookupTest *test)
-{
-	RelOptInfo *rel = like->parent;
-	LookupCost	alone = cost;
-	ListCell   *cell;
-
-	alone.plan.index_only = cost.plan.index_only = false;
-	foreach(cell, other_paths(root, cost.index, test))
-	{
-		Path	   *bitmap = lfirst(cell);
-		Path	   *path;
-		double		tuples;
-
-		if (IsA(bitmap, BitmapHeapPath))
-			bitmap = ((BitmapHeapPath *) bitmap)->bitmapqual;
-		/* core may have taken an index that has all columns, for no condition */
-		if (IsA(bitmap, IndexPath) &&
-			((IndexPath *) bitmap)->indexclauses == NIL &&
-			((IndexPath *) bitmap)->indexinfo->indpred == NIL)
-			continue;
-		cost.plan.bitmap_pages = compute_bitmap_pages(root, rel, bitmap, 1,
-													  &cost.plan.bitmap_cost, &tuples);
-		cost.plan.bitmap_share = tuples / Max(rel->tuples, 1);
-		/* core takes the rows of ranges of pages to be all over the table */
-		if (IsA(bitmap, IndexPath) &&
-			((IndexPath *) bitmap)->indexinfo->relam == BRIN_AM_OID)
-			tuples = cost.plan.bitmap_pages = cost.plan.bitmap_share * rel->pages;
-		/* nor does it charge for all that its bitmaps take */
-		cost.plan.bitmap_cost += ROARING64_ENTRY_COST *
-			(tuples / 2 + 4 * cost.plan.bitmap_pages);
-		cost.others = (Path *)
-			create_bitmap_heap_path(root, bitmap->parent, bitmap, NULL, 1, 0);
-		path = make_lookup_path(root, &cost, like, test, NIL);
-		path->total_cost = Min(path->total_cost, cost.others->total_cost);
-		path->total_cost = 0.9 *
-			Min(path->total_cost,
-				make_lookup_path(root, &alone, like, test, NIL)->total_cost);
-		path->startup_cost = Min(path->startup_cost, path->total_cost);
-		add_path(rel, path);
-	}
+	if (rel->pathlist == NIL)
+		return;
+	others = linitial_node(BitmapHeapPath, rel->pathlist);
+	cost.plan.index_only = false;
+	cost.plan.bitmap_pages = compute_bitmap_pages(root, rel, others->bitmapqual, 1,
+												  &cost.plan.bitmap_cost, &tuples);
+	cost.plan.bitmap_share = tuples / Max(rel->tuples, 1);
+	/* core takes the rows of ranges of pages to be all over the table */
+	if (IsA(others->bitmapqual, IndexPath) &&
+		((IndexPath *) others->bitmapqual)->indexinfo->relam == BRIN_AM_OID)
+		tuples = cost.plan.bitmap_pages = cost.plan.bitmap_share * rel->pages;
+	/* nor does it charge for all that its bitmaps take */
+	cost.plan.bitmap_cost += ROARING64_ENTRY_COST *
+		(tuples / 2 + 4 * cost.plan.bitmap_pages);
+	path = make_lookup_path(root, &cost, like, test, NIL);
+	((CustomPath *) path)->custom_paths = list_make1(others);
+	path->total_cost = 0.9 * Min(path->total_cost, others->path.total_cost);
+	path->startup_cost = Min(path->startup_cost, path->total_cost);
+	add_path(like->parent, path);
 }
 
 /*
@@ -647,7 +591,7 @@ add_lookup_paths(PlannerInfo *root, IndexOptInfo *index,
 		if (roaring64_allows_bitmapscan(rel) && bms_is_empty(rel->lateral_relids) &&
 			suits_all_rows(index) &&
 			cost.selectivity * index->tuples > ROARING64_MIN_BATCH)
-			add_bitmap_lookups(root, cost, &path, test);
+			add_bitmap_lookup(root, cost, &path, test);
 		add_path(rel, make_lookup_path(root, &cost, &path, test, NIL));
 	}
 	for (int direction = 1; direction >= -1; direction -= 2)
