@@ -127,19 +127,16 @@
 
 /* The pages of a bitmap of TIDs give their offsets only if asked from 18 on. */
 #if PG_VERSION_NUM >= 180000
-#define ROARING64_TBM_ITERATOR TBMPrivateIterator
-#define roaring64_tbm_begin(bitmap) tbm_begin_private_iterate(bitmap)
-#define roaring64_tbm_next(iterator, result) \
-	(tbm_private_iterate(iterator, result) ? (result) : NULL)
+#define roaring64_tbm_next(iterator, page) tbm_private_iterate(iterator, page)
 #define roaring64_tbm_offsets(page, offsets) \
-	((page)->lossy ? -1 : tbm_extract_page_tuple(page, offsets, MaxHeapTuplesPerPage))
-#define roaring64_tbm_end(iterator) tbm_end_private_iterate(iterator)
+	tbm_extract_page_tuple(page, offsets, MaxHeapTuplesPerPage)
 #else
-#define ROARING64_TBM_ITERATOR TBMIterator
-#define roaring64_tbm_begin(bitmap) tbm_begin_iterate(bitmap)
-#define roaring64_tbm_next(iterator, result) ((void) (result), tbm_iterate(iterator))
-#define roaring64_tbm_offsets(page, offsets) ((offsets) = (page)->offsets, (page)->ntuples)
-#define roaring64_tbm_end(iterator) tbm_end_iterate(iterator)
+#define TBMPrivateIterator TBMIterator
+#define tbm_begin_private_iterate(bitmap) tbm_begin_iterate(bitmap)
+#define tbm_end_private_iterate(iterator) tbm_end_iterate(iterator)
+#define roaring64_tbm_next(iterator, page) (((page) = tbm_iterate(iterator)) != NULL)
+#define roaring64_tbm_offsets(page, to) \
+	(memcpy(to, (page)->offsets, (page)->ntuples * sizeof(OffsetNumber)), (page)->ntuples)
 #endif
 
 /* The hook that is told of each table moved in 19. */

@@ -28,8 +28,8 @@
  * Other conditions may have indexes, too.  Then the plan below is core's bitmap
  * scan of these.  After each batch the scan compares what the rest will cost, by
  * what the rows so far have: to go on; to make the bitmap, and fetch of a batch only
- * the rows that are in both (intersect.c); or to leave the rest to the bitmap scan
- * and test its rows.  Which is best depends on the set and on what is in memory.
+ * the rows that are in both; or to leave the rest to the bitmap scan and test its
+ * rows.  Which is best depends on the set and on what is in memory.
  *
  * src/index/lookup.c
  *
@@ -37,9 +37,8 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
@@ -50,6 +49,7 @@
 #include "executor/instrument.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
+#include "nodes/tidbitmap.h"
 #include "storage/predicate.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -67,8 +67,8 @@
 /* A batch has this many times the rows found before, if work_mem allows. */
 #define BATCH_GROWTH	8
 
-/* With a bitmap, as each batch goes through all of it, the first has so many. */
-#define BITMAP_BATCH	(1 << 20)
+/* Added to the TID of a row that is known to pass the other conditions. */
+#define EXACT			(UINT64CONST(1) << 48)
 
 /* Blocks read so far that were not in memory. */
 #define BLOCKS_READ	(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read)
@@ -436,14 +436,49 @@ choose_rest(LookupState *state)
 	double		most = (state->walk_cost + state->fetch_cost) / TRIED_PART;
 
 	state->reads_all = rest == all;
-	if (Min(rest, both) >= alone)
-		return;
-	if (rest < both && rest < most)
+	if (rest < Min(Min(alone, both), most))
 		state->limit = -1;
-	state->intersects = rest >= both && bitmap_cost < most;
+	state->intersects = both < alone && both <= rest && bitmap_cost < most;
 	if (state->intersects && state->bitmap == NULL)
 		state->bitmap = (TIDBitmap *)
 			MultiExecProcNode(outerPlanState(state->others_scan));
+}
+
+/*
+ * Keeps the rows of the batch that may be in the bitmap, too.  That has the TIDs of a
+ * page, or, if work_mem is short or the index knows no more, only the page.
+ */
+static void
+intersect_batch(LookupState *state)
+{
+	TIDBitmap  *both = tbm_create(LONG_MAX, NULL);	/* keeps all TIDs */
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	TBMPrivateIterator *pages;
+	TBMIterateResult result;
+	TBMIterateResult *page = &result;
+
+	for (uint64 i = 0; i < state->batched; i++)
+	{
+		ItemPointerData tid;
+
+		CHECK_FOR_INTERRUPTS();
+		ItemPointerSet(&tid, (BlockNumber) (state->batch[i] >> 16),
+					   (OffsetNumber) state->batch[i]);
+		tbm_add_tuples(both, &tid, 1, false);
+	}
+	tbm_intersect(both, state->bitmap);
+	state->batched = 0;
+	pages = tbm_begin_private_iterate(both);
+	while (roaring64_tbm_next(pages, page))
+	{
+		int			n = roaring64_tbm_offsets(page, offsets);
+
+		for (int i = 0; i < n; i++)
+			state->batch[state->batched++] = (uint64) page->blockno << 16 |
+				offsets[i] | (page->recheck ? 0 : EXACT);
+	}
+	tbm_end_private_iterate(pages);
+	tbm_free(both);
 }
 
 /*
@@ -453,22 +488,21 @@ choose_rest(LookupState *state)
 static bool
 fill_batch(LookupState *state)
 {
-	uint64		most = Min((uint64) work_mem * 1024, MaxAllocSize) /
-		(2 * sizeof(uint64));	/* sorting takes as much again */
-	uint64		wanted = Max(state->found * BATCH_GROWTH,
-							 state->intersects ? BITMAP_BATCH : 0);
+	uint64		most;
+	uint64		size;
 	int64		read;
-
-	/* the copy of an index entry is lost when the scan finds the next one */
-	uint64		size = state->plan.index_only || state->plan.direction != 0 ||
-		wanted < ROARING64_MIN_BATCH * BATCH_GROWTH ? 1 : Min(wanted, most);
 	ItemPointer tid;
 
-	if (state->others_scan != NULL && !state->intersects &&
-		!state->steps.done && state->found >= ROARING64_MIN_BATCH &&
-		state->limit > 0)
+	if (state->others_scan != NULL && !state->intersects && state->limit > 0 &&
+		!state->steps.done && state->found >= ROARING64_MIN_BATCH)
 		choose_rest(state);
 	read = BLOCKS_READ;
+	/* to sort a batch takes as much memory again, and a bitmap of it 14 times */
+	most = Min((uint64) work_mem * 1024, MaxAllocSize) / sizeof(uint64) /
+		(state->intersects ? 16 : 2);
+	/* the copy of an index entry is lost when the scan finds the next one */
+	size = state->plan.index_only || state->plan.direction != 0 ||
+		state->found < ROARING64_MIN_BATCH ? 1 : Min(state->found * BATCH_GROWTH, most);
 	if (size > state->capacity)
 	{
 		state->capacity = size;
@@ -493,8 +527,7 @@ fill_batch(LookupState *state)
 	if (state->batched == 0)
 		return false;
 	if (state->intersects)
-		state->batched = roaring64_intersect(state->bitmap, state->batch,
-											 state->batched);
+		intersect_batch(state);
 	return true;
 }
 
@@ -521,7 +554,8 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 	BlockNumber page = (BlockNumber) (row >> 16);
 	Relation	table = state->css.ss.ss_currentRelation;
 	int64		read = BLOCKS_READ;
-	double		read_cost = page == state->page + 1 ? seq_page_cost : random_page_cost;
+	double		read_cost = (page == state->page + 1 ? seq_page_cost : random_page_cost) *
+		(state->others_scan != NULL ? READ_FACTOR : 1);
 	bool		found = true;
 	ItemPointerData tid;
 
@@ -542,26 +576,21 @@ fetch_row(LookupState *state, TupleTableSlot *slot)
 		state->entries->xs_heaptid = tid;
 		found = index_fetch_heap(state->entries, state->row);
 	}
-	if (state->others_scan != NULL)
-		read_cost *= READ_FACTOR;
 	state->fetch_cost += read_cost * (double) (BLOCKS_READ - read);
 	state->pages_read += BLOCKS_READ - read;
-	if (!found)
-		return false;
-	if (state->plan.index_only)
+	if (found && state->plan.index_only)
 		store_entry(state, &tid, slot);
-	return (row & ROARING64_EXACT) || passes_others(state, slot);
+	return found && ((row & EXACT) || passes_others(state, slot));
 }
 
-/* The next row of the table, or by the other indexes; NULL if there is none. */
+/* The next row of the table, or by the other indexes; an empty slot if there is none. */
 static TupleTableSlot *
 next_of_rest(LookupState *state)
 {
 	if (!state->reads_all)
 	{
-		TupleTableSlot *result = ExecProcNode(&state->others_scan->ss.ps);
-
-		return TupIsNull(result) ? NULL : state->others_scan->ss.ss_ScanTupleSlot;
+		ExecProcNode(&state->others_scan->ss.ps);
+		return state->others_scan->ss.ss_ScanTupleSlot;
 	}
 	if (state->table == NULL)
 	{
@@ -570,8 +599,8 @@ next_of_rest(LookupState *state)
 									  state->css.ss.ps.state->es_snapshot);
 		InstrCountFiltered2(state, 1);
 	}
-	return table_scan_getnextslot(state->table, ForwardScanDirection,
-								  state->row) ? state->row : NULL;
+	table_scan_getnextslot(state->table, ForwardScanDirection, state->row);
+	return state->row;
 }
 
 /* Reads on to a row whose id is wanted and was not reached; false if there is none. */
@@ -579,15 +608,17 @@ static bool
 read_to_row(LookupState *state, TupleTableSlot *slot)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	TupleTableSlot *row;
 
 	state->reads_rest = true;
-	while ((row = next_of_rest(state)) != NULL)
+	for (;;)
 	{
+		TupleTableSlot *row = next_of_rest(state);
 		bool		isnull;
 		int64		id;
 
 		CHECK_FOR_INTERRUPTS();
+		if (TupIsNull(row))
+			return false;
 		ResetExprContext(econtext);
 		econtext->ecxt_scantuple = row;
 		id = DatumGetInt64(ExecEvalExprSwitchContext(state->id, econtext,
@@ -603,7 +634,6 @@ read_to_row(LookupState *state, TupleTableSlot *slot)
 		}
 		return true;
 	}
-	return false;
 }
 
 static TupleTableSlot *

@@ -4,7 +4,7 @@
  *	  What the planner has to know of the scans of a lookup and of GIN: their plans,
  *	  limits and unit costs.
  *
- * The scans themselves are in lookup.c, with intersect.c, and gin.c.
+ * The scans themselves are in lookup.c and gin.c.
  *
  * src/index/scans.h
  *
@@ -16,8 +16,6 @@
 #include "postgres.h"
 
 #include <math.h>
-
-#include "nodes/tidbitmap.h"
 
 #include "server_planner.h"
 
@@ -78,10 +76,5 @@ typedef struct LookupPlan
 
 extern List *roaring64_pack_lookup(const LookupPlan *plan);
 extern const CustomScanMethods roaring64_lookup_methods;
-
-/* intersect.c */
-#define ROARING64_EXACT	(UINT64CONST(1) << 48)
-
-extern uint64 roaring64_intersect(TIDBitmap *bitmap, uint64 *tids, uint64 n);
 
 #endif							/* ROARING64_SCANS_H */
