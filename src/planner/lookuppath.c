@@ -281,7 +281,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	conditions = list_make1(test.clause->clause);
 	sets = list_make1(test.set);
 
-	/* the lookup tests the bitmap scan's rows, and reads them from its scan slot */
+	/* the lookup tests the rows of the bitmap scan, in its scan slot */
 	foreach(cell, custom_plans)
 	{
 		BitmapHeapScan *bitmap_scan = lfirst(cell);
@@ -507,7 +507,7 @@ add_bitmap_lookup(PlannerInfo *root, LookupCost cost, const Path *like,
 
 	rel->pathlist = rel->partial_pathlist = rel->joininfo = rel->indexlist = NIL;
 	rel->has_eclass_joins = false;
-	/* without a target, servers before 2025 do not fetch rows that need no test */
+	/* without a target, some servers fetch no row that needs no test */
 	rel->reltarget = makeNode(PathTarget);
 	rel->reltarget->exprs = list_make1(test->id);
 	rel->baserestrictinfo = list_delete_ptr(list_copy(rel->baserestrictinfo),
