@@ -422,13 +422,14 @@ choose_rest(LookupState *state)
 		(state->fetch_cost + state->found * 2 * ROARING64_ENTRY_COST);
 	double		alone = walk_cost + fetch_cost;
 	double		bitmap_cost = state->bitmap == NULL ? plan->bitmap_cost : 0;
+	double		part = Min(plan->bitmap_pages / Max(table->relpages, 1), 1);
 	double		both = bitmap_cost + walk_cost +
-		fetch_cost * Min(plan->bitmap_share * state->found / pages, 1);
+		fetch_cost * Min(plan->bitmap_share * state->found / pages, part);
 
-	/* pages as far apart as core's bitmap scan takes them to be */
+	/* core's bitmap scan waits for each page, dense or not; before 18, longer */
 	double		reads = READ_FACTOR * Min(state->pages_read / pages, 1);
-	double		page_cost = ROARING64_PAGE_COST + reads *
-		roaring64_read_cost(Min(plan->bitmap_pages / Max(table->relpages, 1), 1));
+	double		page_cost = ROARING64_PAGE_COST + 3 * ROARING64_ENTRY_COST +
+		reads * random_page_cost * (PG_VERSION_NUM < 180000 ? 3 : 1);
 	double		others = plan->bitmap_cost + plan->bitmap_pages * page_cost +
 		plan->bitmap_share * rows * 3 * ROARING64_ENTRY_COST;
 	double		all = plan->table_cost + reads * seq_page_cost * table->relpages;

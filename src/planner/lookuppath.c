@@ -541,7 +541,7 @@ add_bitmap_lookup(PlannerInfo *root, LookupCost cost, const Path *like,
 		tuples = cost.plan.bitmap_pages = cost.plan.bitmap_share * rel->pages;
 	/* nor does it charge for all that its bitmaps take */
 	cost.plan.bitmap_cost += ROARING64_ENTRY_COST *
-		(tuples / 2 + 4 * cost.plan.bitmap_pages);
+		(tuples / 2 + cost.plan.bitmap_pages);
 	path = make_lookup_path(root, &cost, like, test, NIL);
 	((CustomPath *) path)->custom_paths = list_make1(others);
 	path->total_cost = 0.9 * Min(path->total_cost, others->path.total_cost);
