@@ -418,12 +418,12 @@ choose_rest(LookupState *state)
 	/* searches and rows take longer, beside pages, than core says */
 	double		walk_cost = times *
 		3 * (state->walk_cost + state->entries_read * cpu_tuple_cost);
-	double		fetch_cost = times *
-		(state->fetch_cost + state->found * 2 * ROARING64_ENTRY_COST);
-	double		alone = walk_cost + fetch_cost;
+	double		row_cost = times * state->found * 2 * ROARING64_ENTRY_COST;
+	double		fetch_cost = times * state->fetch_cost;
+	double		alone = walk_cost + row_cost + fetch_cost;
 	double		bitmap_cost = state->bitmap == NULL ? plan->bitmap_cost : 0;
 	double		part = Min(plan->bitmap_pages / Max(table->relpages, 1), 1);
-	double		both = bitmap_cost + walk_cost +
+	double		both = bitmap_cost + walk_cost + row_cost * plan->bitmap_share +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, part);
 
 	/* core's bitmap scan waits for each page, dense or not; before 18, longer */
