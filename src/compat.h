@@ -125,6 +125,9 @@
 #include "commands/explain_state.h"
 #endif
 
+/* How long core's bitmap scan waits for a page from disk, in random pages: measured. */
+#define ROARING64_BITMAP_WAIT	(PG_VERSION_NUM >= 180000 ? 1 : 3)
+
 /* The pages of a bitmap of TIDs give their offsets only if asked from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #define roaring64_tbm_next(iterator, page) tbm_private_iterate(iterator, page)

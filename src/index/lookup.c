@@ -426,10 +426,10 @@ choose_rest(LookupState *state)
 	double		both = bitmap_cost + walk_cost + row_cost * plan->bitmap_share +
 		fetch_cost * Min(plan->bitmap_share * state->found / pages, part);
 
-	/* core's bitmap scan waits for each page, dense or not; before 18, longer */
+	/* core's bitmap scan waits for each page, dense or not */
 	double		reads = READ_FACTOR * Min(state->pages_read / pages, 1);
 	double		page_cost = ROARING64_PAGE_COST + 3 * ROARING64_ENTRY_COST +
-		reads * random_page_cost * (PG_VERSION_NUM < 180000 ? 3 : 1);
+		reads * random_page_cost * ROARING64_BITMAP_WAIT;
 	double		others = plan->bitmap_cost + plan->bitmap_pages * page_cost +
 		plan->bitmap_share * rows * 3 * ROARING64_ENTRY_COST;
 	double		all = plan->table_cost + reads * seq_page_cost * table->relpages;

@@ -149,6 +149,15 @@ FETCH 3 FROM c;
 COMMIT;
 SELECT * FROM filed WHERE id <@ (SELECT s FROM wanted WHERE n = 8) AND tags @> '{3}' AND current_user = 'nobody';
 
+-- conditions of which an index knows only a part, alone and in an OR
+ALTER TABLE filed ADD word text COLLATE "C";
+UPDATE filed SET word = chr(97 + tag % 3) || at % 7;
+CREATE INDEX filed_word ON filed (word);
+ANALYZE filed;
+SELECT plan('SELECT * FROM wanted, filed WHERE id <@ s AND n = 1 AND (word LIKE ''a%1'' OR tag = 4)');
+SELECT w.n, c.* FROM wanted w, LATERAL compare(format('id <@ s AND n = %s AND (word LIKE ''a%%1'' OR tag = 4)', w.n)) c ORDER BY 1;
+SELECT w.n, c.* FROM wanted w, LATERAL compare(format('id <@ s AND n = %s AND word LIKE ''a%%1''', w.n)) c ORDER BY 1;
+
 -- an expression is not computed for rows that its partial index leaves out
 CREATE TABLE divided AS SELECT i::bigint AS id, i % 5 AS y, i % 3 AS tag FROM generate_series(1, 2000) i;
 CREATE INDEX ON divided (id);
