@@ -193,13 +193,15 @@ CREATE FUNCTION set_test(id text, s text) RETURNS text LANGUAGE sql VOLATILE AS 
 	SELECT format(pick('%1$s <@ %2$s', '%1$s <@ %2$s', '%2$s @> %1$s', 'roaring64_contains_element(%2$s, %1$s)',
 		'roaring64_element_contained(%1$s, %2$s)'), id, s) $$;
 CREATE FUNCTION some_condition(p text) RETURNS text LANGUAGE sql VOLATILE AS $$
-	SELECT replace(CASE up_to(19) WHEN 0 THEN format('P.k = %s', up_to(23)) WHEN 1 THEN format('P.k BETWEEN %s AND 15', up_to(15))
+	SELECT replace(CASE up_to(21) WHEN 0 THEN format('P.k = %s', up_to(23)) WHEN 1 THEN format('P.k BETWEEN %s AND 15', up_to(15))
 		WHEN 2 THEN format('P.k IN (%s, 3, 11)', up_to(23)) WHEN 3 THEN format('P.v < %s', up_to(110)) WHEN 4 THEN 'P.k < 12'
 		WHEN 5 THEN 'P.v > 20' WHEN 6 THEN format('P.id > %s', up_to(2000) - 200) WHEN 7 THEN 'P.id BETWEEN 10 AND 500'
 		WHEN 8 THEN 'P.k > 9 AND P.v > 20' WHEN 9 THEN 'P.id = ANY (''{5,7,20,45,300}'')'
 		WHEN 10 THEN set_test('P.id', some_set()) WHEN 11 THEN 'P.r && ''{3,700}''' WHEN 12 THEN 'NOT ' || set_test('P.id', some_set())
 		WHEN 13 THEN 'P.r <@ ''[0,400)''::int8range' WHEN 14 THEN 'P.r @> 7::bigint' WHEN 15 THEN 'NOT ' || set_test('P.id', some_set())
-		WHEN 16 THEN format('P.u BETWEEN %s AND 9000', up_to(6000)) WHEN 17 THEN format('(P.r && ''{3,700}'' OR P.k = %s)', up_to(23)) ELSE 'true' END, 'P', p) $$;
+		WHEN 16 THEN format('P.u BETWEEN %s AND 9000', up_to(6000)) WHEN 17 THEN format('(P.r && ''{3,700}'' OR P.k = %s)', up_to(23))
+		WHEN 18 THEN format('((P.k, P.u) < (%s, 1000) OR P.v = %s)', up_to(23), up_to(100)) WHEN 19 THEN format('(P.k, P.v) > (%s, 40)', up_to(23))
+		ELSE 'true' END, 'P', p) $$;
 
 -- The rest are for outer joins.  Sets s by number n: stored, known, NULL for some rows, or those of a semijoin or an antijoin.
 CREATE FUNCTION some_sets() RETURNS text LANGUAGE sql VOLATILE AS $$
