@@ -290,7 +290,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		if (IsA(bitmap_scan, Result))
 			bitmap_scan = (BitmapHeapScan *) outerPlan(bitmap_scan);
 		scan->custom_plans = list_make1(bitmap_scan);
-		/* of lossy ones in an OR it has copies, and tests the OR, too */
+		/* an OR with a lossy condition is in both, and has to be tested */
 		others = list_difference(bitmap_scan->bitmapqualorig,
 								 bitmap_scan->scan.plan.qual);
 		bitmap_scan->scan.plan.qual = NIL;
