@@ -15,8 +15,6 @@
 
 #include "postgres.h"
 
-#include <math.h>
-
 #include "server_planner.h"
 
 /*
@@ -24,13 +22,6 @@
  * random_page_cost in addition.
  */
 #define ROARING64_PAGE_COST	(random_page_cost / 8)
-
-/* Of reading a page, if this share of the table is read in order: as core's. */
-static inline double
-roaring64_read_cost(double share)
-{
-	return random_page_cost - (random_page_cost - seq_page_cost) * sqrt(share);
-}
 
 /* Of taking an entry from a btree and passing it or its row. */
 #define ROARING64_ENTRY_COST	(2 * cpu_tuple_cost + 10 * cpu_operator_cost)

@@ -147,7 +147,9 @@ pages_cost(PlannerInfo *root, const LookupCost *cost)
 		cost->order * (places * random_page_cost +
 					   (together - places) * seq_page_cost);
 	batched += cost->order * Min(together - batched, 0);
-	batched = Min(batched * roaring64_read_cost(batched / pages), in_order);
+	batched *= random_page_cost -
+		(random_page_cost - seq_page_cost) * sqrt(batched / pages);
+	batched = Min(batched, in_order);
 	return (cost->plan.direction != 0 ? in_order : batched) *
 		(cost->plan.index_only ? 1 - cost->index->rel->allvisfrac : 1);
 }
